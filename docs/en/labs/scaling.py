@@ -1,0 +1,92 @@
+# ---
+# description: Why attention divides by √d_k – the spread of dot products, and what softmax makes of it, measured.
+# ---
+
+# %% [markdown]
+# # Lab: why √d_k {#scaling}
+#
+# The scores of attention are divided by $\sqrt{d_k}$. In this lab you measure what would happen without it. [The short answer](../questions/scores.md#q2-scaling) is among the questions; here are the figures.
+#
+# ## Dot products spread with the length {#spread}
+#
+# Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three lengths $d_k$.
+
+# %%
+import torch
+
+from headwise import plot
+
+torch.manual_seed(0)
+lengths = [4, 16, 64, 256, 1024]
+dots = {d_k: (torch.randn(5000, d_k) * torch.randn(5000, d_k)).sum(dim=-1) for d_k in lengths}
+
+plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q · k")
+
+# %% [markdown]
+# All three are centred on 0, and the longer the vectors, the wider the hill. How much wider?
+
+# %%
+for d_k in lengths:
+    spread = dots[d_k].std().item()
+    print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
+
+# %% [markdown]
+# The last column stays at 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread at every length.
+#
+# ## What softmax makes of it {#softmax}
+#
+# Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. Were all keys alike it would be 0.125; if one key takes everything it is 1.
+
+# %%
+num_keys, trials = 8, 2000
+largest = {"q · k": [], "q · k / √d_k": []}
+for d_k in lengths:
+    q = torch.randn(trials, 1, d_k)
+    K = torch.randn(trials, num_keys, d_k)
+    scores = (q @ K.transpose(-2, -1)).squeeze(1)  # (trials, num_keys)
+    for name, scaled in zip(largest, (scores, scores / d_k**0.5), strict=True):
+        weights = torch.softmax(scaled, dim=-1)
+        largest[name].append(weights.max(dim=-1).values.mean().item())
+
+plot.lines(largest, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="max weight")
+
+# %% [markdown]
+# Without the factor, at $d_k = 1024$ a single key has nearly all the weight, before the model has learned anything. With it, the line is flat.
+
+# %%
+for d_k, unscaled, scaled in zip(lengths, *largest.values(), strict=True):
+    print(f"d_k {d_k:4}   unscaled {unscaled:.2f}   scaled {scaled:.2f}")
+
+# %% [markdown]
+# ## And the gradient {#gradient}
+#
+# A weight close to 1 can hardly move. The derivative of the largest weight $w$ with respect to its own score is $w(1 - w)$, which is 0 at $w = 1$. Measured by autograd, averaged as before:
+
+# %%
+slopes = {"q · k": [], "q · k / √d_k": []}
+for d_k in lengths:
+    q = torch.randn(trials, 1, d_k)
+    K = torch.randn(trials, num_keys, d_k)
+    dot = (q @ K.transpose(-2, -1)).squeeze(1)  # (trials, num_keys)
+    for name, scores in zip(slopes, (dot, dot / d_k**0.5), strict=True):
+        scores = scores.requires_grad_()
+        torch.softmax(scores, dim=-1).max(dim=-1).values.sum().backward()
+        slopes[name].append(scores.grad.abs().max(dim=-1).values.mean().item())
+        scores.grad = None
+
+plot.lines(slopes, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="|gradient|")
+
+# %% [markdown]
+# The unscaled line falls towards 0: the scores receive almost no gradient, so $W_q$ and $W_k$ hardly learn. The scaled line keeps its height.
+#
+# ## Try it yourself {#try}
+#
+# Download the notebook and change one thing at a time:
+#
+# - numbers with variance 4 in place of 1 (`2 * torch.randn(5000, 64)`);
+# - 64 keys in place of 8;
+# - dividing by $d_k$ in place of $\sqrt{d_k}$: what becomes of the weights for long vectors?
+#
+# ## Where next {#next}
+#
+# Back to [self-attention](../chapters/attention.md), or to [the questions about scores](../questions/scores.md).

@@ -1,0 +1,92 @@
+# ---
+# description: 注意力为什么要除以 √d_k：实测点积的散布，以及 softmax 拿它怎么办。
+# ---
+
+# %% [markdown]
+# # 实验：为什么是 √d_k {#scaling}
+#
+# 注意力的分数要除以 $\sqrt{d_k}$。在这个实验里，你来测一测：不除会怎样。[简短的回答](../questions/scores.md#q2-scaling)在问答里，这里看图。
+#
+# ## 向量越长，点积越散 {#spread}
+#
+# 取许多随机的查询和键，其中的数均值为 0、方差为 1，对三种长度 $d_k$ 看看它们的点积。
+
+# %%
+import torch
+
+from headwise import plot
+
+torch.manual_seed(0)
+lengths = [4, 16, 64, 256, 1024]
+dots = {d_k: (torch.randn(5000, d_k) * torch.randn(5000, d_k)).sum(dim=-1) for d_k in lengths}
+
+plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q · k")
+
+# %% [markdown]
+# 三座山都以 0 为中心，向量越长，山就越宽。宽多少呢？
+
+# %%
+for d_k in lengths:
+    spread = dots[d_k].std().item()
+    print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
+
+# %% [markdown]
+# 最后一列始终是 1：散布正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论多长，分数的散布都一样。
+#
+# ## softmax 拿它怎么办 {#softmax}
+#
+# 给一个查询八个键，看八个权重中最大的那个，对 2000 个查询取平均。假如所有的键都一样，它是 0.125；假如一个键拿走全部，它是 1。
+
+# %%
+num_keys, trials = 8, 2000
+largest = {"q · k": [], "q · k / √d_k": []}
+for d_k in lengths:
+    q = torch.randn(trials, 1, d_k)
+    K = torch.randn(trials, num_keys, d_k)
+    scores = (q @ K.transpose(-2, -1)).squeeze(1)  # (trials, num_keys)
+    for name, scaled in zip(largest, (scores, scores / d_k**0.5), strict=True):
+        weights = torch.softmax(scaled, dim=-1)
+        largest[name].append(weights.max(dim=-1).values.mean().item())
+
+plot.lines(largest, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="max weight")
+
+# %% [markdown]
+# 不缩放时，到 $d_k = 1024$，模型还什么都没学，就有一个键几乎占了全部权重。缩放之后，线是平的。
+
+# %%
+for d_k, unscaled, scaled in zip(lengths, *largest.values(), strict=True):
+    print(f"d_k {d_k:4}   unscaled {unscaled:.2f}   scaled {scaled:.2f}")
+
+# %% [markdown]
+# ## 再看梯度 {#gradient}
+#
+# 接近 1 的权重几乎动不了。最大的权重 $w$ 对它自己的分数求导，等于 $w(1 - w)$，在 $w = 1$ 处为 0。用自动求导测出来，同样取平均：
+
+# %%
+slopes = {"q · k": [], "q · k / √d_k": []}
+for d_k in lengths:
+    q = torch.randn(trials, 1, d_k)
+    K = torch.randn(trials, num_keys, d_k)
+    dot = (q @ K.transpose(-2, -1)).squeeze(1)  # (trials, num_keys)
+    for name, scores in zip(slopes, (dot, dot / d_k**0.5), strict=True):
+        scores = scores.requires_grad_()
+        torch.softmax(scores, dim=-1).max(dim=-1).values.sum().backward()
+        slopes[name].append(scores.grad.abs().max(dim=-1).values.mean().item())
+        scores.grad = None
+
+plot.lines(slopes, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="|gradient|")
+
+# %% [markdown]
+# 不缩放的线落向 0：分数几乎收不到梯度，$W_q$ 和 $W_k$ 也就学不动。缩放后的线保持原来的高度。
+#
+# ## 自己试试 {#try}
+#
+# 下载笔记本，一次只改一处：
+#
+# - 把方差从 1 换成 4（`2 * torch.randn(5000, 64)`）；
+# - 把 8 个键换成 64 个；
+# - 把除以 $\sqrt{d_k}$ 换成除以 $d_k$：向量很长时，权重会变成什么样？
+#
+# ## 接下来 {#next}
+#
+# 回到[自注意力](../chapters/attention.md)，或者看看[关于分数的问题](../questions/scores.md)。

@@ -1,0 +1,1 @@
+"""What the site needs from us: MkDocs hooks for listings, formulas, labs and search."""

@@ -1,0 +1,59 @@
+"""Formulas as MathML, drawn by the browser itself, with a math font cut to what the site uses."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from pathlib import Path
+
+import ziamath
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from latex2mathml.converter import convert
+
+_ARITHMATEX = re.compile(
+    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>', re.S
+)
+# A lone letter in <mi> is drawn in math italics, which are characters of their own in the font.
+_ITALIC = {chr(ord("A") + i): chr(0x1D434 + i) for i in range(26)}
+_ITALIC |= {chr(ord("a") + i): chr(0x1D44E + i) for i in range(26)} | {"h": "\u210e"}
+_ITALIC |= {chr(0x3B1 + i): chr(0x1D6FC + i) for i in range(25)}
+
+
+def mathml(latex: str, *, block: bool) -> str:
+    """The formula as a `<math>` element, with its LaTeX source kept for those who copy it."""
+    text = convert(latex.strip(), display="block" if block else "inline")
+    # A function's name is an identifier; as an operator it would lose the space after it.
+    text = re.sub(r"<mo>([A-Za-z]{2,})</mo>", r"<mi>\1</mi>", text)
+    source = html.escape(latex.strip(), quote=True)
+    return text.replace("<math ", f'<math data-latex="{source}" ', 1)
+
+
+def draw(page_html: str) -> tuple[str, set[str]]:
+    """The page with every formula drawn, and the characters that drawing them takes."""
+    characters: set[str] = set()
+
+    def one(match: re.Match[str]) -> str:
+        block = match[1] == "div"
+        drawn = mathml(html.unescape(match[2]), block=block)
+        letters = set(html.unescape(re.sub(r"<[^>]+>", "", drawn)))
+        characters.update(letters, (_ITALIC[c] for c in letters if c in _ITALIC), "√")
+        # A wide formula scrolls by itself, so a keyboard has to be able to reach it.
+        return f'<div class="formula" tabindex="0">{drawn}</div>' if block else drawn
+
+    return _ARITHMATEX.sub(one, page_html), characters
+
+
+def font(characters: set[str]) -> bytes:
+    """STIX Two Math as WOFF2, cut to these characters and the tall forms of their brackets."""
+    source = Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
+    options = subset.Options(flavor="woff2", layout_features=["ssty"], hinting=False)
+    cut = subset.Subsetter(options)
+    cut.populate(text="".join(sorted(characters)))
+    with TTFont(source, recalcTimestamp=False) as whole:
+        cut.subset(whole)
+        whole.flavor = "woff2"
+        out = io.BytesIO()
+        whole.save(out)
+    return out.getvalue()

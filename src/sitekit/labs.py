@@ -1,0 +1,173 @@
+"""Labs: notebooks in percent format, executed once and turned into pages like all the others.
+
+mkdocs-jupyter finds them and executes them. Its HTML is left aside: a lab becomes Markdown, so that
+headings, code, formulas, search and colours are the site's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from mkdocs_jupyter.convert import get_nbconvert_app
+from nbclient.exceptions import CellExecutionError
+from nbconvert.exporters import NotebookExporter
+
+Notebook = Any  # nbformat's nodes carry no types
+
+
+class LabError(Exception):
+    """A cell that raised, or showed what a page cannot; `line` is its line in the lab's file."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass
+class Lab:
+    """A lab as Markdown, the figures that its placeholders stand for, and the notebook itself."""
+
+    markdown: str
+    figures: list[str]
+    notebook: str
+
+
+def sources(code: str, src: Path) -> list[Path]:
+    """The files under `src` that this code imports, and all that those import in turn."""
+    found: set[Path] = set()
+    todo = list(_imported(code, src))
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += _imported(path.read_text(encoding="utf-8"), src)
+    return sorted(found)
+
+
+def _imported(code: str, src: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            for depth in range(1, len(parts) + 1):
+                stem = src.joinpath(*parts[:depth])
+                yield from filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py"))
+
+
+def key(code: str, src: Path) -> str:
+    """What a lab's results depend on: its code, what it imports from `src`, and torch."""
+    digest = hashlib.sha256(version("torch").encode())
+    for text in (code, *(path.read_text(encoding="utf-8") for path in sources(code, src))):
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def read(path: Path) -> Notebook:
+    """The lab as a notebook without outputs, its cells numbered so that two reads are the same."""
+    notebook = jupytext.read(path)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+    return notebook
+
+
+def execute(notebook: Notebook, text: str) -> list[list[Any]]:
+    """The outputs of each code cell, from a fresh kernel."""
+    app = get_nbconvert_app(execute=True, kernel_name="python3", allow_errors=False)
+    app.config.KernelManager.transport = "ipc"  # a file, not a port that others could reach
+    try:
+        body, _ = NotebookExporter(config=app.config).from_notebook_node(notebook)
+    except CellExecutionError as error:
+        raise LabError(*_place(notebook, text, error)) from None
+    cells = nbformat.reads(body, as_version=4).cells
+    return [cell.outputs for cell in cells if cell.cell_type == "code"]
+
+
+def _place(notebook: Notebook, text: str, error: CellExecutionError) -> tuple[int, str]:
+    """The line of the lab at which a cell raised, and what it said."""
+    traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
+    reason = f"{error.ename}: {error.evalue}"
+    match = re.search(r"Cell In\[(\d+)\], line (\d+)", traceback)
+    if match is None:
+        return 1, reason
+    cell = [c for c in notebook.cells if c.cell_type == "code"][int(match[1]) - 1]
+    return line_of(text, cell.source) + int(match[2]) - 1, reason
+
+
+def line_of(text: str, part: str) -> int:
+    """The line of `text` on which `part` begins, or 1 if it is not there."""
+    return text.count("\n", 0, max(text.find(part), 0)) + 1
+
+
+def load(path: Path, src: Path, cache: Path, say: Any) -> Lab:
+    """The lab, executed unless the cache holds what its code and imports give."""
+    text = path.read_text(encoding="utf-8")
+    notebook = read(path)
+    code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell in code_cells:
+        try:
+            ast.parse(cell.source)
+        except SyntaxError as error:
+            line = line_of(text, cell.source) + (error.lineno or 1) - 1
+            raise LabError(line, f"SyntaxError: {error.msg}") from None
+    stored = cache / f"{key(chr(10).join(cell.source for cell in code_cells), src)}.json"
+    if not stored.exists():
+        say(f"Running the lab {path.name} …")
+        outputs = execute(notebook, text)
+        cache.mkdir(parents=True, exist_ok=True)
+        stored.write_text(json.dumps(outputs), encoding="utf-8")
+    for cell, shown in zip(code_cells, json.loads(stored.read_text(encoding="utf-8")), strict=True):
+        cell.outputs = [nbformat.from_dict(output) for output in shown]
+        cell.metadata = {}
+    return _page(notebook, text)
+
+
+def _page(notebook: Notebook, text: str) -> Lab:
+    parts: list[str] = []
+    figures: list[str] = []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            parts.append(cell.source)
+            continue
+        parts.append(f"```python\n{cell.source}\n```")
+        for output in cell.outputs:
+            drawn = _shown(output, line_of(text, cell.source))
+            if drawn.startswith("<figure"):
+                parts.append(f'<div data-figure="{len(figures)}"></div>')
+                figures.append(drawn)
+            elif drawn:
+                parts.append(f"```text\n{drawn}\n```")
+    notebook.metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+    }
+    notebook.cells = [cell for cell in notebook.cells if cell.cell_type != "raw"]
+    return Lab("\n\n".join(parts), figures, nbformat.writes(notebook) + "\n")
+
+
+def _shown(output: Any, line: int) -> str:
+    """An output as the text of a fence, or as a `<figure>`."""
+    if output.output_type == "stream":
+        return str(output.text).rstrip()
+    data = output.data
+    if "image/svg+xml" in data:
+        if 'role="img"' not in data["image/svg+xml"]:
+            raise LabError(line, "a figure without a text alternative: use headwise.plot")
+        return f'<figure class="plot">{data["image/svg+xml"]}</figure>'
+    if any(kind.startswith("image/") for kind in data):
+        raise LabError(line, "a picture made of pixels: draw it with headwise.plot, as SVG")
+    return html.unescape(str(data.get("text/plain", ""))).rstrip()

@@ -1,0 +1,226 @@
+"""The MkDocs plugin that ties the parts together and says what is wrong, with file and line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import subprocess
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import mkdocs.utils
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority, get_plugin_logger
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+from proseproof.listing import ListingError, resolve
+from sitekit import formulas, labs
+
+log = get_plugin_logger("sitekit")
+
+_INCLUDE = re.compile(r'^(?P<indent>[ \t]*)--8<-- "(?P<spec>[^"]+)"[ \t]*$', re.M)
+_BAD_LINK = re.compile(
+    r"Doc file '(?P<doc>.+?)' contains an? .*?link '(?P<link>.+?)',? ?(?P<why>.*)"
+)
+_DOWNLOAD = {"zh": "下载为 .ipynb 笔记本", "en": "Download as an .ipynb notebook"}
+_BROKEN = {"zh": "这一页有问题", "en": "This page has a problem"}
+
+
+class SitekitPlugin(BasePlugin):
+    """Listings, formulas, labs and one search index a language; problems stop a build."""
+
+    def __init__(self) -> None:
+        self.command = "build"
+        self.problems: list[tuple[str, int, str]] = []
+        self.lab_pages: dict[str, labs.Lab] = {}
+        self.characters: set[str] = set()
+        self.indexes: dict[Path, str] = {}
+        self.i18n: Any = None
+
+    # -- problems ------------------------------------------------------------------------------
+
+    def problem(self, path: str, line: int, message: str) -> None:
+        """Note what is wrong; a build stops with it at the end, a served page shows it."""
+        found = (path, line, message)
+        if found not in self.problems:
+            self.problems.append(found)
+            if self.command == "serve":  # a build lists them all at its end
+                log.error(f"{path}:{line}: {message}")
+
+    def _catch_bad_link(self, record: logging.LogRecord) -> bool:
+        """Turn MkDocs' warning of a bad link into a problem that names the line."""
+        match = _BAD_LINK.search(record.getMessage())
+        if match is None:
+            return True
+        path = Path(self.docs_dir, match["doc"])
+        line = labs.line_of(path.read_text(encoding="utf-8"), f"({match['link']}")
+        self.problem(f"docs/{match['doc']}", line, f"link to '{match['link']}', {match['why']}")
+        return False
+
+    # -- the build, in the order in which MkDocs calls ------------------------------------------
+
+    def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
+        self.command = command
+        # static-i18n makes its own File objects: without this a lab would be copied, not rendered.
+        if ".py" not in mkdocs.utils.markdown_extensions:
+            extensions: Any = (*mkdocs.utils.markdown_extensions, ".py")
+            mkdocs.utils.markdown_extensions = extensions
+        # Dates in the sitemap are the commit's, so that two builds of one commit are the same.
+        if "SOURCE_DATE_EPOCH" not in os.environ:
+            git = subprocess.run(
+                ["git", "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False
+            )
+            os.environ["SOURCE_DATE_EPOCH"] = git.stdout.strip() or "0"
+        for name in ("mkdocs.structure.pages", "mkdocs.structure.nav"):
+            logging.getLogger(name).addFilter(self._catch_bad_link)
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+        self.root = Path(config.config_file_path).parent
+        self.docs_dir = config.docs_dir
+        self.i18n = config.plugins["i18n"]
+        if not self.i18n.building:
+            self.problems.clear()
+            self.characters.clear()
+        return config
+
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        names = {f.src_uri for f in files if f.src_uri.endswith((".md", ".py"))}
+        for name in sorted(names):
+            language, _, rest = name.partition("/")
+            other = {"zh": "en", "en": "zh"}.get(language)
+            if other and f"{other}/{rest}" not in names:
+                self.problem(f"docs/{name}", 1, f"has no counterpart docs/{other}/{rest}")
+        return files
+
+    @event_priority(-50)  # after mkdocs-jupyter has put its own renderer on the page
+    def on_pre_page(self, page: Page, *, config: MkDocsConfig, files: Files) -> Page:
+        page.__dict__.pop("render", None)
+        return page
+
+    def on_page_read_source(self, *, page: Page, config: MkDocsConfig) -> str | None:
+        name = page.file.src_uri
+        if not name.endswith(".py"):
+            return None
+        path = Path(config.docs_dir, name)
+        cache = self.root / ".cache" / "labs"
+        try:
+            lab = labs.load(path, self.root / "src", cache, log.info)
+        except labs.LabError as error:
+            self.problem(f"docs/{name}", error.line, str(error))
+            lab = labs.Lab(f"# {path.stem}\n", [], "")
+        self.lab_pages[name] = lab
+        return lab.markdown
+
+    def on_page_markdown(
+        self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files
+    ) -> str:
+        name = page.file.src_uri
+
+        def listing(match: re.Match[str]) -> str:
+            try:
+                text = resolve(self.root, match["spec"])
+            except ListingError as error:
+                source = Path(config.docs_dir, name).read_text(encoding="utf-8")
+                self.problem(f"docs/{name}", labs.line_of(source, match[0]), str(error))
+                return match[0]
+            return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
+
+        markdown = _INCLUDE.sub(listing, markdown)
+        if name in self.lab_pages:
+            language = name.partition("/")[0]
+            link = f'<a class="download" href="{Path(name).stem}.ipynb" download>'
+            # Under the title, where a reader who would rather run it looks for it.
+            markdown = re.sub(
+                r"^(# .+)$",
+                rf"\1\n\n{link}{_DOWNLOAD[language]}</a>",
+                markdown,
+                count=1,
+                flags=re.M,
+            )
+        return markdown
+
+    def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+        html, characters = formulas.draw(html)
+        self.characters |= characters
+        page.meta["formulas"] = bool(characters)
+        if lab := self.lab_pages.get(page.file.src_uri):
+            html = re.sub(
+                r'<div data-figure="(\d+)"></div>', lambda m: lab.figures[int(m[1])], html
+            )
+        # What scrolls sideways has to be reachable from the keyboard.
+        return html.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
+
+    def on_post_template(self, output: str, *, template_name: str, config: MkDocsConfig) -> str:
+        # Both languages write to one 404.html. The Chinese one stays there: see its template.
+        if template_name == "404.html" and config.theme["language"] == "en":
+            mkdocs.utils.write_file(output.encode(), str(Path(config.site_dir, "en", "404.html")))
+            return ""
+        return output
+
+    def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
+        if lab := self.lab_pages.get(page.file.src_uri):
+            target = Path(page.file.abs_dest_path).with_suffix(".ipynb")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(lab.notebook, encoding="utf-8")
+        return output
+
+    def _own_search_index(self, config: MkDocsConfig) -> None:
+        """Keep this language's part of the search index, with addresses as seen from its root."""
+        search: Any = config.plugins["material/search"]
+        language = self.i18n.current_language
+        prefix = "" if language == "zh" else f"{language}/"
+        docs = [
+            entry | {"location": entry["location"].removeprefix(prefix)}
+            for entry in search.search_index.entries
+        ]
+        # jieba has cut Chinese words apart with zero-width spaces. No stemmer: it loses both
+        # Chinese words and, for English ones in Chinese text, their endings.
+        chinese = {
+            "lang": ["en"],
+            "separator": r"[\s\u200b\u3000\-、。，．？！；()（）：\"`]+",
+            "pipeline": [],
+        }
+        english = {"lang": ["en"], "separator": r"[\s\-.,;:()\[\]`]+", "pipeline": ["stemmer"]}
+        settings = (chinese if language == "zh" else english) | {"fields": search.config.fields}
+        data = json.dumps(
+            {"config": settings, "docs": docs}, ensure_ascii=False, separators=(",", ":")
+        )
+        self.indexes[Path(config.site_dir, prefix, "search", "search_index.json")] = data
+
+    @event_priority(50)  # before static-i18n starts to build the next language inside its own
+    def _language_done(self, *, config: MkDocsConfig) -> None:
+        self._own_search_index(config)
+
+    @event_priority(-200)  # after static-i18n has built all languages and written its joint index
+    def _site_done(self, *, config: MkDocsConfig) -> None:
+        if self.i18n.building:
+            return
+        for file, data in self.indexes.items():
+            mkdocs.utils.write_file(data.encode(), str(file))
+        if self.characters:
+            target = Path(config.site_dir, "assets", "math.woff2")
+            mkdocs.utils.write_file(formulas.font(self.characters), str(target))
+        if self.problems and self.command != "serve":
+            lines = "\n".join(f"  {path}:{line}: {why}" for path, line, why in self.problems)
+            raise PluginError(f"The site was not built right:\n{lines}")
+        for path, line, why in self.problems:
+            self._show(config, path, f"{path}:{line}: {why}")
+
+    on_post_build = CombinedEvent(_language_done, _site_done)
+
+    def _show(self, config: MkDocsConfig, path: str, message: str) -> None:
+        """Put the message on the served page, above its text."""
+        language, _, rest = path.removeprefix("docs/").partition("/")
+        prefix = "" if language == "zh" else language
+        target = Path(config.site_dir, prefix, rest).with_suffix(".html")
+        if target.exists():
+            title = f'<p class="admonition-title">{_BROKEN[language]}</p>'
+            note = f'<div class="admonition failure">{title}<p>{escape(message)}</p></div>'
+            text = target.read_text(encoding="utf-8")
+            text = re.sub(r"(<article[^>]*>)", lambda m: m[1] + note, text, count=1)
+            target.write_text(text, encoding="utf-8")

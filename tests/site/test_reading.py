@@ -1,0 +1,251 @@
+"""What a reader does: switch language, search, change to dark, read on a phone and without scripts."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from bs4 import BeautifulSoup
+from playwright.sync_api import Page, expect
+
+Open = Callable[..., Page]
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _pages() -> list[str]:
+    """The address of every page, from the sources."""
+    found = []
+    for file in sorted(DOCS.glob("*/**/*")):
+        if file.suffix in (".md", ".py"):
+            language, *rest = file.relative_to(DOCS).with_suffix(".html").parts
+            found.append("/".join(rest if language == "zh" else [language, *rest]))
+    return found
+
+
+PAGES = _pages()
+
+
+@pytest.fixture(params=PAGES)
+def path(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_switch_keeps_page_and_section(open_page: Open) -> None:
+    page = open_page("chapters/attention.html#by-hand")
+    page.get_by_role("link", name="English").click()
+    page.wait_for_url("**/en/chapters/attention.html#by-hand")
+    assert page.locator("html").get_attribute("lang") == "en"
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url(re.compile(r"/chapters/attention\.html#by-hand$"))
+    assert page.locator("html").get_attribute("lang") == "zh"
+
+
+def test_switch_keeps_the_section_scrolled_to(open_page: Open) -> None:
+    page = open_page("questions/scores.html")
+    page.locator("#q13-transpose").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('#q13-transpose').scrollIntoView()")
+    page.wait_for_url("**#q13-transpose")
+    page.get_by_role("link", name="English").click()
+    page.wait_for_url("**/en/questions/scores.html#q13-transpose")
+
+
+def test_every_page_names_both_languages(site: Path, path: str, address: str) -> None:
+    soup = BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")
+    links = {a["hreflang"]: a["href"] for a in soup.head.find_all("link", hreflang=True)}
+    plain = path.removeprefix("en/").removesuffix("index.html")
+    chinese, english = address + plain, f"{address}en/{plain}"
+    accepted = {chinese, chinese + "index.html"}, {english, english + "index.html"}
+    assert links["zh"] in accepted[0] and links["en"] in accepted[1]
+    assert links["x-default"] == links["zh"]
+
+
+QUERIES = {
+    "自注意力": "chapters/attention|glossary.html#self-attention",
+    "注意力": "chapters/attention|glossary.html#(self-|multi-head-)?attention",
+    "掩码": "glossary.html#mask",
+    "因果掩码": "glossary.html#causal-mask",
+    "归一化": "glossary.html#layer-normalisation",
+    "多头": "glossary.html#multi-head-attention|^index.html",
+    "位置编码": "glossary.html#positional-encoding",
+    "转置": "glossary.html#transpose|#q13-transpose",
+    "attention": "chapters/attention|glossary.html#(self-|multi-head-)?attention|^en/index.html",
+    "mask": "glossary.html#mask",
+    "softmax": "glossary.html#softmax|labs/scaling.html#softmax",
+    "transpose": "glossary.html#transpose|#q13-transpose",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_search_finds_the_right_page_first(open_page: Open, address: str, query: str) -> None:
+    english = query.isascii()
+    page = open_page("en/index.html" if english else "index.html")
+    box = page.locator(".md-search__input")
+    box.click()
+    box.press_sequentially(query)
+    box.press("End")  # typed Chinese sends no key event of its own
+    page.locator(".md-search-result__item").first.wait_for()
+    links = page.locator(".md-search-result__link")
+    found = [urljoin(page.url, link.get_attribute("href") or "") for link in links.all()]
+    paths = [re.sub(r"\?[^#]*", "", link.removeprefix(address)) for link in found]
+    assert re.search(QUERIES[query], paths[0]), paths
+    assert all(path.startswith("en/") == english for path in paths), paths
+
+
+def test_search_results_show_no_notebook_prompts(site: Path) -> None:
+    for index in ("search/search_index.json", "en/search/search_index.json"):
+        text = (site / index).read_text(encoding="utf-8")
+        assert json.loads(text)["docs"]
+        assert "In [" not in text and "<svg" not in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scripts", [True, False])
+def test_colours_follow_the_system(open_page: Open, scheme: str, scripts: bool) -> None:
+    page = open_page("index.html", color_scheme=scheme, java_script_enabled=scripts)
+    assert _lightness(page) == scheme
+
+
+def _lightness(page: Page) -> str:
+    colour = page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    red, green, blue = map(int, re.findall(r"\d+", colour)[:3])
+    return "dark" if red + green + blue < 384 else "light"
+
+
+def test_the_switch_changes_colours_and_is_remembered(open_page: Open) -> None:
+    page = open_page("index.html", color_scheme="light")
+    page.get_by_title("切换到深色").click()
+    assert _lightness(page) == "dark"
+    page.reload()
+    assert _lightness(page) == "dark"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_no_page_scrolls_sideways_on_a_phone(open_page: Open, path: str, scripts: bool) -> None:
+    page = open_page(path, width=375, java_script_enabled=scripts)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_pages_read_whole_without_scripts(open_page: Open, path: str) -> None:
+    page = open_page(path, java_script_enabled=False)
+    expect(page.locator("h1")).to_be_visible()
+    for formula in page.locator("math").all()[:3]:
+        box = formula.bounding_box()
+        assert box and box["width"] > 5 and box["height"] > 5
+    # What is folded opens without scripts too.
+    for summary in page.locator("details > summary").all():
+        summary.click()
+        expect(summary.locator("xpath=following-sibling::*[1]")).to_be_visible()
+
+
+def test_brackets_stretch_and_scripts_shrink(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html", java_script_enabled=False)
+    formula = page.locator("div.formula math").first
+    bracket = formula.locator("mo[fence=true]").first.bounding_box()
+    letter = formula.locator("mi", has_text="V").last.bounding_box()
+    small = formula.locator("msub > mi:nth-child(2)").first.bounding_box()
+    assert bracket and letter and small
+    assert bracket["height"] > 1.8 * letter["height"]
+    assert small["height"] < letter["height"]
+
+
+def test_page_has_no_foreign_address(site: Path, path: str, address: str) -> None:
+    soup = BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")
+    loads = [tag.get("src") for tag in soup.find_all(src=True)]
+    loads += [tag["href"] for tag in soup.find_all("link", href=True)]
+    foreign = [a for a in loads if "//" in a and not a.startswith(address)]
+    assert foreign == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page: Open, path: str, scheme: str) -> None:
+    page = open_page(path, color_scheme=scheme)
+    results = Axe().run(page)
+    found = [
+        f"{v['id']}: {node['html'][:160]}" for v in results.response["violations"] for node in v["nodes"]
+    ]
+    assert found == []
+
+
+def test_keyboard_reaches_what_a_mouse_does(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html")
+    reached = set()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate(
+                "(e => e.className + ' ' + (e.getAttribute('href') || ''))(document.activeElement)"
+            )
+        )
+    text = "\n".join(reached)
+    for part in ("md-skip", "language", "md-search__input", "#by-hand", "formula", "md-clipboard"):
+        assert part in text, f"Tab never reaches {part}"
+
+
+def test_skip_link_leads_to_the_text(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#t2-self-attention")
+
+
+def test_every_link_and_anchor_leads_somewhere(site: Path, path: str, address: str) -> None:
+    soup = BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")
+    dead = []
+    for tag in soup.find_all(href=True):
+        target, anchor = urldefrag(urljoin(address + path, tag["href"]))
+        if not target.startswith(address):
+            continue
+        file = site / (target.removeprefix(address) or "index.html")
+        file = file / "index.html" if file.is_dir() else file
+        if not file.is_file() or (anchor and not _has_anchor(file, anchor)):
+            dead.append(tag["href"])
+    assert dead == []
+
+
+def _has_anchor(file: Path, anchor: str) -> bool:
+    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+    return soup.find(id=anchor) is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [("nowhere.html", "没有找到这一页"), ("en/no/where.html", "does not exist")]
+)
+def test_missing_page_speaks_the_readers_language(open_page: Open, path: str, words: str) -> None:
+    page = open_page(path, expect=404)
+    expect(page.locator("h1")).to_contain_text(words)
+    expect(page.locator("html")).to_have_attribute("lang", "en" if "en/" in path else "zh")
+
+
+def test_missing_page_speaks_both_without_scripts(open_page: Open) -> None:
+    page = open_page("en/no/where.html", expect=404, java_script_enabled=False)
+    expect(page.locator("article")).to_contain_text("没有找到这一页")
+    expect(page.locator("article")).to_contain_text("does not exist")
+
+
+def test_pages_have_edit_next_and_contents(open_page: Open) -> None:
+    page = open_page("en/questions/scores.html")
+    edit = page.locator("a[rel=edit]").get_attribute("href")
+    assert edit and edit.endswith("/edit/main/docs/en/questions/scores.md")
+    assert page.locator("a.md-footer__link--prev").count() == 1
+    assert page.locator("a.md-footer__link--next").count() == 1
+    assert page.locator(".md-sidebar--secondary a[href='#q13-transpose']").count() == 1
+
+
+def test_code_can_be_copied(open_page: Open) -> None:
+    page = open_page("en/index.html", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("button.md-clipboard, .md-code__button").first.click()
+    assert "from headwise.attention import attention" in page.evaluate(
+        "navigator.clipboard.readText()"
+    )
+
+
+def test_print_leaves_only_the_text(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html", color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    expect(page.locator(".md-header")).to_be_hidden()
+    expect(page.locator(".md-sidebar--primary")).to_be_hidden()
+    expect(page.locator("details pre").first).to_be_visible()
+    assert _lightness(page) == "light"
