@@ -1,5 +1,15 @@
-// The language switch keeps the section that is being read.
-const language = document.querySelector("a.language")
-for (const event of ["click", "auxclick", "contextmenu"]) {
-  language?.addEventListener(event, () => { language.hash = location.hash })
+{
+  // The language switch keeps the section that is being read.
+  const language = document.querySelector("a.language")
+  for (const event of ["click", "auxclick", "contextmenu"]) {
+    language?.addEventListener(event, () => { language.hash = location.hash })
+  }
+
+  // The theme wraps each copy button in a <nav>: so many nameless landmarks hide the real ones.
+  const unmark = () => {
+    for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.role = "none"
+  }
+  unmark()
+  new MutationObserver(unmark)
+    .observe(document.querySelector("article"), { childList: true, subtree: true })
 }

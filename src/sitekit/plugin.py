@@ -28,6 +28,9 @@ _BAD_LINK = re.compile(
     r"Doc file '(?P<doc>.+?)' contains an? .*?link '(?P<link>.+?)',? ?(?P<why>.*)"
 )
 _DOWNLOAD = {"zh": "下载为 .ipynb 笔记本", "en": "Download as an .ipynb notebook"}
+_UNNAMED = {  # parts of the theme that a screen reader would meet without a name
+    'data-md-component="search" role="dialog"': {"zh": "搜索", "en": "Search"},
+}
 _BROKEN = {"zh": "这一页有问题", "en": "This page has a problem"}
 
 
@@ -158,16 +161,17 @@ class SitekitPlugin(BasePlugin):
     def on_post_template(self, output: str, *, template_name: str, config: MkDocsConfig) -> str:
         # Both languages write to one 404.html. The Chinese one stays there: see its template.
         if template_name == "404.html" and config.theme["language"] == "en":
+            output = _mend(output, "en")
             mkdocs.utils.write_file(output.encode(), str(Path(config.site_dir, "en", "404.html")))
             return ""
-        return output
+        return _mend(output, "zh") if template_name == "404.html" else output
 
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
         if lab := self.lab_pages.get(page.file.src_uri):
             target = Path(page.file.abs_dest_path).with_suffix(".ipynb")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(lab.notebook, encoding="utf-8")
-        return output
+        return _mend(output, config.theme["language"])
 
     def _own_search_index(self, config: MkDocsConfig) -> None:
         """Keep this language's part of the search index, with addresses as seen from its root."""
@@ -178,14 +182,18 @@ class SitekitPlugin(BasePlugin):
             entry | {"location": entry["location"].removeprefix(prefix)}
             for entry in search.search_index.entries
         ]
-        # jieba has cut Chinese words apart with zero-width spaces. No stemmer: it loses both
-        # Chinese words and, for English ones in Chinese text, their endings.
+        # jieba has cut Chinese words apart with zero-width spaces. No stemmer in either language:
+        # it cuts the words of the index and not those of the query, so "attention" finds nothing.
         chinese = {
             "lang": ["en"],
             "separator": r"[\s\u200b\u3000\-、。，．？！；()（）：\"`]+",
             "pipeline": [],
         }
-        english = {"lang": ["en"], "separator": r"[\s\-.,;:()\[\]`]+", "pipeline": ["stemmer"]}
+        english = {
+            "lang": ["en"],
+            "separator": r"[\s\-.,;:()\[\]`]+",
+            "pipeline": ["stopWordFilter"],
+        }
         settings = (chinese if language == "zh" else english) | {"fields": search.config.fields}
         data = json.dumps(
             {"config": settings, "docs": docs}, ensure_ascii=False, separators=(",", ":")
@@ -224,3 +232,12 @@ class SitekitPlugin(BasePlugin):
             text = target.read_text(encoding="utf-8")
             text = re.sub(r"(<article[^>]*>)", lambda m: m[1] + note, text, count=1)
             target.write_text(text, encoding="utf-8")
+
+
+def _mend(page: str, language: str) -> str:
+    """The theme's page, with what its templates leave open."""
+    if language == "en":  # where its script looks for this language's search index
+        page = re.sub(r'("base": "[^"]*?)/?"', r'\1/en/"', page, count=1)
+    for there, missing in _UNNAMED.items():
+        page = page.replace(there, f'{there} aria-label="{missing[language]}"')
+    return page
