@@ -9,7 +9,7 @@
 #
 # ## Dot products spread with the length {#spread}
 #
-# Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three lengths $d_k$.
+# Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three of five lengths $d_k$.
 
 # %%
 import torch
@@ -35,7 +35,7 @@ for d_k in lengths:
 #
 # ## What softmax makes of it {#softmax}
 #
-# Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. Were all keys alike it would be 0.125; if one key takes everything it is 1.
+# Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. Were all keys alike it would be `1 / 8 == 0.125`; if one key takes everything it is 1.
 
 # %%
 num_keys, trials = 8, 2000

@@ -1,0 +1,277 @@
+"""How fast multi-head attention is and how much memory it takes, against peers, as ratios.
+
+    python bench/attention.py [--quick] [--json PATH]
+
+All contenders run interleaved in one process, and what is claimed are ratios of medians from that
+run: absolute times belong to the machine. Peers that are not installed are named and left out.
+"""
+
+import argparse
+import gc
+import importlib.metadata
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
+
+from headwise import MultiHeadAttention, convert, padding_mask
+from headwise.transformer import Transformer
+
+D_MODEL, NUM_HEADS = 768, 12
+OURS, BARE = "MultiHeadAttention", "SDPA between four nn.Linear"
+TORCH = "nn.MultiheadAttention, no weights"
+# None of them has a bias on the queries, keys and values, as ours has.
+PEERS = {
+    "x-transformers": "x-transformers==2.31.10",
+    "memory-efficient-attention-pytorch": "memory-efficient-attention-pytorch==0.1.6",
+    "perceiver-pytorch": "perceiver-pytorch==0.11.0",
+}
+Step = Callable[[Tensor], Tensor]
+
+
+class BareSDPA(nn.Module):
+    """The least that multi-head attention can be: four projections and the fused kernel."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, seq_len, d_model = x.shape
+        Q, K, V = (
+            W(x).view(batch, seq_len, self.num_heads, -1).transpose(1, 2)
+            for W in (self.W_q, self.W_k, self.W_v)
+        )
+        out = F.scaled_dot_product_attention(Q, K, V)
+        return self.W_o(out.transpose(1, 2).reshape(batch, seq_len, d_model))
+
+
+def contenders() -> dict[str, Step]:
+    """Self-attention without a mask by each contender: (batch, seq_len, d_model) to the same."""
+    ours = MultiHeadAttention(D_MODEL, NUM_HEADS)
+    theirs = convert(ours, nn.MultiheadAttention(D_MODEL, NUM_HEADS, batch_first=True))
+    steps: dict[str, Step] = {
+        OURS: ours,
+        BARE: BareSDPA(D_MODEL, NUM_HEADS),
+        "MultiHeadAttention, weights": lambda x: ours(x, need_weights=True)[0],
+        TORCH: lambda x: theirs(x, x, x, need_weights=False)[0],
+        "nn.MultiheadAttention, weights": lambda x: theirs(x, x, x)[0],
+    }
+    d_k = D_MODEL // NUM_HEADS
+    try:
+        from x_transformers import Attention
+
+        steps[peer("x-transformers")] = Attention(
+            D_MODEL, heads=NUM_HEADS, dim_head=d_k, flash=True
+        )
+    except ImportError:
+        say_missing("x-transformers")
+    try:
+        from memory_efficient_attention_pytorch import Attention
+
+        steps[peer("memory-efficient-attention-pytorch")] = Attention(
+            dim=D_MODEL, heads=NUM_HEADS, dim_head=d_k, memory_efficient=True
+        )
+    except ImportError:
+        say_missing("memory-efficient-attention-pytorch")
+    try:
+        from perceiver_pytorch.perceiver_pytorch import Attention
+
+        steps[peer("perceiver-pytorch")] = Attention(D_MODEL, heads=NUM_HEADS, dim_head=d_k)
+    except ImportError:
+        say_missing("perceiver-pytorch")
+    return steps
+
+
+def peer(package: str) -> str:
+    return f"{package} {importlib.metadata.version(package)}"
+
+
+def say_missing(package: str) -> None:
+    say(f"  {package} is not installed and left out: pip install {PEERS[package]}")
+
+
+def forward_and_backward(step: Step, x: Tensor) -> None:
+    step(x).sum().backward()
+
+
+def measure_times(batch: int, seq_len: int, repetitions: int) -> dict[str, list[float]]:
+    """Seconds for forward and backward, a list for each contender, in the order of rounds."""
+    torch.manual_seed(0)
+    steps = contenders()
+    x = torch.randn(batch, seq_len, D_MODEL, requires_grad=True)
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    names = list(steps)
+    for repetition in range(-1, repetitions):  # the first round warms up
+        # Each round starts with another contender, so that nobody always follows the same one.
+        turn = repetition % len(names)
+        for name in names[turn:] + names[:turn]:
+            start = time.perf_counter()
+            forward_and_backward(steps[name], x)
+            if repetition >= 0:
+                times[name].append(time.perf_counter() - start)
+        say(f"  ({batch}, {seq_len}): round {repetition + 1} of {repetitions}", end="\r")
+    say("")
+    return times
+
+
+def ratio(times: dict[str, list[float]], name: str, reference: str) -> float:
+    """The median over rounds of how long one took beside the other in the same round."""
+    return statistics.median(a / b for a, b in zip(times[name], times[reference], strict=True))
+
+
+def peak_bytes(step: Step, x: Tensor) -> int:
+    """The most that forward and backward had allocated at one time, beyond what was there before.
+
+    Counted from every allocation and release that PyTorch's allocator reports, the scratch space
+    inside kernels included.
+    """
+    gc.collect()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        forward_and_backward(step, x)
+    assert profiler.profiler is not None
+    events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]
+    live = peak = 0
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        live += event.nbytes()
+        peak = max(peak, live)
+    return peak
+
+
+def measure_memory(lengths: list[int]) -> dict[str, dict[int, int]]:
+    """Peak bytes by path and length, at a width where the written-out path fits as well."""
+    torch.manual_seed(0)
+    module = MultiHeadAttention(128, 2)
+
+    def half(x: Tensor) -> Tensor:
+        return padding_mask(torch.tensor([x.size(1) // 2]), x.size(1))
+
+    paths: dict[str, Callable[[Tensor], Tensor]] = {
+        "default": module,
+        "default, causal": lambda x: module(x, is_causal=True),
+        "default, padding": lambda x: module(x, mask=half(x)),
+        "default, causal and padding": lambda x: module(x, mask=half(x), is_causal=True),
+        "written out": lambda x: module(x, need_weights=True)[0],
+    }
+    forward_and_backward(module, torch.randn(1, 8, 128))  # what is allocated once and for all
+    peaks: dict[str, dict[int, int]] = {name: {} for name in paths}
+    for name, step in paths.items():
+        for seq_len in lengths:
+            say(f"  memory, {name}, length {seq_len}")
+            module.zero_grad(set_to_none=True)
+            peaks[name][seq_len] = peak_bytes(step, torch.randn(1, seq_len, 128))
+    return peaks
+
+
+def exponent(peaks: dict[int, int]) -> float:
+    """The k for which peak = c * length ** k fits best, by least squares on logarithms."""
+    logs = [(math.log(length), math.log(peak)) for length, peak in peaks.items()]
+    return statistics.linear_regression(*zip(*logs, strict=True)).slope
+
+
+def measure_decoding(num_tokens: int, repetitions: int) -> float:
+    """How many times as fast greedy decoding is with a cache, as the median over rounds."""
+    torch.manual_seed(0)
+    nowhere = -1  # neither end nor padding is ever written, so that every run is full length
+    model = Transformer(50, 50, d_model=256, num_heads=4, num_layers=4, pad=nowhere)
+    src = torch.randint(0, 50, (4, 32))
+    model.generate(src, 8, bos=1, eos=nowhere)  # warms up
+    ratios = []
+    for repetition in range(repetitions):
+        say(f"  decoding {num_tokens} tokens, round {repetition + 1} of {repetitions}")
+        seconds, tokens = {}, {}
+        for use_cache in (True, False):
+            start = time.perf_counter()
+            tokens[use_cache] = model.generate(
+                src, num_tokens, bos=1, eos=nowhere, use_cache=use_cache
+            )
+            seconds[use_cache] = time.perf_counter() - start
+        assert tokens[True].shape == (4, num_tokens)
+        ratios.append(seconds[False] / seconds[True])
+    return statistics.median(ratios)
+
+
+def say(text: str, end: str = "\n") -> None:
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Measure, print Markdown, keep JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller and fewer, for a first look")
+    parser.add_argument(
+        "--json", type=Path, default=Path(__file__).parent / "results" / "attention.json"
+    )
+    options = parser.parse_args()
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler writes between our lines
+    sizes = [(2, 64), (1, 128)] if options.quick else [(8, 128), (8, 512), (4, 1024)]
+    repetitions = 3 if options.quick else 15
+    lengths = [512, 1024, 2048] if options.quick else [512, 1024, 2048, 4096, 8192]
+    num_tokens = 32 if options.quick else 256
+
+    say(f"Forward and backward, d_model {D_MODEL}, {NUM_HEADS} heads")
+    times = {size: measure_times(*size, repetitions) for size in sizes}
+    names = list(next(iter(times.values())))
+    beside_bare = {
+        name: {str(size): ratio(times[size], name, BARE) for size in sizes} for name in names
+    }
+    beside_torch = {str(size): ratio(times[size], TORCH, OURS) for size in sizes}
+    say("Peak memory of forward and backward, d_model 128, 2 heads")
+    peaks = measure_memory(lengths)
+    exponents = {name: exponent(by_length) for name, by_length in peaks.items()}
+    say("Greedy decoding, with a cache and without")
+    decoding = measure_decoding(num_tokens, 1 if options.quick else 3)
+
+    print(f"\nTime relative to {BARE}, forward and backward, by (batch, seq_len):\n")
+    rows = [
+        [name, *(f"{r:.2f}" for r in by_size.values())] for name, by_size in beside_bare.items()
+    ]
+    print(table(["", *map(str, sizes)], rows))
+    speeds = ", ".join(f"{r:.2f} at {size}" for size, r in beside_torch.items())
+    print(f"\nTimes as fast as {TORCH}: {speeds}.")
+    print("\nPeak memory relative to the shortest, by length, and the exponent that fits:\n")
+    rows = [
+        [
+            name,
+            *(f"{p / by_length[lengths[0]]:.1f}" for p in by_length.values()),
+            f"{exponents[name]:.2f}",
+        ]
+        for name, by_length in peaks.items()
+    ]
+    print(table(["", *map(str, lengths), "exponent"], rows))
+    print(f"\nWith a cache, decoding {num_tokens} tokens is {decoding:.1f} times as fast.")
+
+    result = {
+        "quick": options.quick,
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "repetitions": repetitions,
+        "time_relative_to_bare_sdpa": beside_bare,
+        "times_as_fast_as_torch": beside_torch,
+        "peak_bytes": peaks,
+        "memory_exponent": exponents,
+        "decoding": {"tokens": num_tokens, "times_as_fast_with_cache": decoding},
+    }
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    say(f"Kept in {options.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""Multi-head attention in PyTorch: the code behind the pages."""
+
+from headwise.attention import attention, fused_attention
+from headwise.convert import convert
+from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
+from headwise.masks import causal_mask, combine, padding_mask
+from headwise.multi_head import KeyValueCache, MultiHeadAttention
+from headwise.single_head import LinearHead, ParameterHead
+
+__all__ = [
+    "KeyValueCache",
+    "LinearHead",
+    "MultiHeadAttention",
+    "ParameterHead",
+    "attention",
+    "causal_mask",
+    "combine",
+    "convert",
+    "fold_heads",
+    "fused_attention",
+    "merge_heads",
+    "padding_mask",
+    "split_heads",
+    "unfold_heads",
+]

@@ -1,0 +1,53 @@
+"""The feed-forward network: the part of a layer in which no position sees another."""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from headwise._check import check_dropout, check_shape, check_sizes
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with a bend between them, the same for every position.
+
+    Args:
+        d_model: width of what comes in and goes out.
+        d_ff: width in between, 4 * d_model by default, as in the paper.
+        dropout: the share of the middle that is dropped while training.
+        activation: "relu", as in the paper, or "gelu".
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int | None = None,
+        *,
+        dropout: float = 0.0,
+        activation: str = "relu",
+    ) -> None:
+        super().__init__()
+        d_ff = 4 * d_model if d_ff is None else d_ff
+        check_sizes(d_model=d_model, d_ff=d_ff)
+        check_dropout(dropout)
+        if activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation: got {activation!r}, expected one of {sorted(ACTIVATIONS)}"
+            )
+        self.d_model, self.d_ff, self.activation = d_model, d_ff, activation
+        self.W_1 = nn.Linear(d_model, d_ff)
+        self.W_2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (batch, seq_len, d_model), each position worked on by itself: same shape."""
+        check_shape("x", x, ("batch", "seq_len", self.d_model))
+        hidden = ACTIVATIONS[self.activation](self.W_1(x))  # (batch, seq_len, d_ff)
+        out: Tensor = self.W_2(self.dropout(hidden))  # (batch, seq_len, d_model)
+        return out
+
+    def extra_repr(self) -> str:
+        """The setting that the submodules do not show."""
+        return f"activation={self.activation!r}"

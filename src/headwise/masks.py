@@ -1,0 +1,246 @@
+"""Masks: how to make them, and how to get from every convention in use to ours and back.
+
+Ours is boolean, True = may be seen, and broadcasts to (batch, num_heads, query, key). For each
+convention X, to_X goes there from ours, and from_X comes back:
+
+| X | where it is used | shape | hides with |
+|---|---|---|---|
+| sdpa | F.scaled_dot_product_attention, boolean | as ours | False |
+| attn_mask | nn.MultiheadAttention | (query, key), (batch * num_heads, query, key) | True |
+| key_padding_mask | nn.MultiheadAttention | (batch, key) | True |
+| additive | added to the scores | as ours | -inf |
+| attention_mask | Hugging Face's models | (batch, key) | 0 |
+| valid_lens | d2l | (batch,), (batch, query) | any key from that number on |
+| one_hides | some notebooks | as ours | 1 |
+
+A mask that the other convention cannot express raises a ValueError.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from headwise._check import check_device, check_mask, check_shape, check_values, show
+
+
+def causal_mask(
+    seq_len: int, key_len: int | None = None, *, device: torch.device | str | None = None
+) -> Tensor:
+    """A mask (seq_len, key_len) in which no query sees a later key.
+
+    The last query stands at the last key, as when keys come from a cache; by default there are
+    as many keys as queries.
+    """
+    key_len = seq_len if key_len is None else key_len
+    if seq_len < 0 or key_len < 0:
+        raise ValueError(
+            f"seq_len, key_len: got {seq_len} and {key_len}, expected lengths of at least 0"
+        )
+    visible = torch.ones(seq_len, key_len, dtype=torch.bool, device=device)
+    return visible.tril(key_len - seq_len)  # (seq_len, key_len)
+
+
+def padding_mask(lengths: Tensor, seq_len: int | None = None) -> Tensor:
+    """A mask (batch, 1, 1, seq_len) in which the first lengths[b] keys of item b are seen.
+
+    lengths is (batch,); seq_len is the longest of them by default.
+    """
+    check_shape("lengths", lengths, ("batch",))
+    if seq_len is None:
+        seq_len = int(lengths.max()) if len(lengths) else 0
+    check_values("lengths", lengths, (lengths >= 0) & (lengths <= seq_len), f"0 to {seq_len}")
+    return from_valid_lens(lengths, seq_len)
+
+
+def combine(*masks: Tensor | None) -> Tensor | None:
+    """What every one of the masks lets through; None lets everything through.
+
+    Each has two axes, or as many as the others: (batch, 1, 1, key) and (batch, query, key) would
+    meet with the batch on the heads.
+    """
+    combined = None
+    for mask in masks:
+        if mask is None:
+            continue
+        _check_boolean("mask", mask)
+        if combined is None:
+            combined = mask
+            continue
+        check_device("mask", mask, "the one before", combined)
+        sizes = zip(reversed(mask.shape), reversed(combined.shape), strict=False)
+        axes = {2, mask.dim(), combined.dim()}
+        if len(axes) > 2 or any(m != n and 1 not in (m, n) for m, n in sizes):
+            raise ValueError(
+                f"mask: got shapes {show(combined.shape)} and {show(mask.shape)}, expected two "
+                "that broadcast together, each of 2 axes or of as many as the other"
+            )
+        combined = combined & mask
+    return combined
+
+
+def to_sdpa(mask: Tensor) -> Tensor:
+    """The boolean attn_mask of F.scaled_dot_product_attention: ours, as it stands."""
+    _check_boolean("mask", mask)
+    return mask
+
+
+def from_sdpa(attn_mask: Tensor) -> Tensor:
+    """Our mask from the boolean attn_mask of F.scaled_dot_product_attention: the same tensor."""
+    _check_boolean("attn_mask", attn_mask)
+    return attn_mask
+
+
+def to_attn_mask(mask: Tensor, scores: Sequence[int]) -> Tensor:
+    """The attn_mask of nn.MultiheadAttention for scores (batch, num_heads, query, key).
+
+    Returns (query, key) where the mask has two axes, so is the same for every batch item
+    and head, and otherwise (batch * num_heads, query, key).
+    """
+    if len(scores) != 4:
+        raise ValueError(
+            f"scores: got {show(scores)}, expected the sizes (batch, num_heads, query, key)"
+        )
+    check_mask(mask, scores, mask)
+    if mask.dim() == 2:
+        return ~mask.expand(*scores[2:])
+    return ~mask.expand(*scores).flatten(0, 1)  # (batch * num_heads, query, key)
+
+
+def from_attn_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
+    """Our mask from the boolean attn_mask of nn.MultiheadAttention.
+
+    (query, key) stays two axes; (batch * num_heads, query, key) becomes four.
+    """
+    _check_boolean("attn_mask", attn_mask)
+    if attn_mask.dim() == 2:
+        return ~attn_mask
+    check_shape("attn_mask", attn_mask, ("batch * num_heads", "query", "key"))
+    if num_heads < 1 or len(attn_mask) % num_heads:
+        raise ValueError(
+            f"attn_mask: got shape {show(attn_mask.shape)}, expected a first axis of "
+            f"batch * num_heads, with num_heads = {num_heads}"
+        )
+    folded, query, key = attn_mask.shape
+    return ~attn_mask.reshape(folded // num_heads, num_heads, query, key)
+
+
+def to_key_padding_mask(mask: Tensor) -> Tensor:
+    """The key_padding_mask (batch, key) of nn.MultiheadAttention: True hides."""
+    return ~_keys_alone(mask)
+
+
+def from_key_padding_mask(key_padding_mask: Tensor) -> Tensor:
+    """Our mask (batch, 1, 1, key) from the key_padding_mask of nn.MultiheadAttention."""
+    _check_boolean("key_padding_mask", key_padding_mask)
+    check_shape("key_padding_mask", key_padding_mask, ("batch", "key"))
+    return ~key_padding_mask[:, None, None, :]  # (batch, 1, 1, key)
+
+
+def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A mask to add to the scores: 0 where a key is seen, -inf where it is not."""
+    _check_boolean("mask", mask)
+    return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)
+
+
+def from_additive(additive: Tensor) -> Tensor:
+    """Our mask from one that is added to the scores: 0 shows, -inf or the dtype's lowest hides.
+
+    Other numbers are a bias rather than a mask, and raise a ValueError.
+    """
+    if not additive.is_floating_point():
+        raise ValueError(f"additive: got dtype {additive.dtype}, expected a floating one")
+    hidden = additive <= torch.finfo(additive.dtype).min
+    check_values("additive", additive, hidden | (additive == 0), "0 and -inf alone")
+    return ~hidden
+
+
+def to_attention_mask(mask: Tensor) -> Tensor:
+    """The attention_mask (batch, key) of Hugging Face's models, in whole numbers: 0 hides."""
+    return _keys_alone(mask).long()
+
+
+def from_attention_mask(attention_mask: Tensor) -> Tensor:
+    """Our mask (batch, 1, 1, key) from an attention_mask (batch, key) in which 0 hides."""
+    check_shape("attention_mask", attention_mask, ("batch", "key"))
+    return as_boolean("attention_mask", attention_mask)[:, None, None, :]  # (batch, 1, 1, key)
+
+
+def to_valid_lens(mask: Tensor) -> Tensor:
+    """How many leading keys are seen: (batch,), or (batch, query) where queries may differ.
+
+    The number of axes follows the query axis of the mask: with a single one, it is (batch,).
+    """
+    rows = _same_for_all_heads(mask)  # (batch, query, key)
+    lens = rows.sum(dim=-1)  # (batch, query)
+    if not torch.equal(rows, torch.arange(rows.size(-1), device=rows.device) < lens[..., None]):
+        raise ValueError(
+            "mask: got one that shows a key behind a hidden one, expected leading keys alone; "
+            "valid_lens cannot express it"
+        )
+    return lens[:, 0] if lens.size(1) == 1 else lens
+
+
+def from_valid_lens(valid_lens: Tensor, key_len: int) -> Tensor:
+    """Our mask from valid_lens: (batch,) gives (batch, 1, 1, key_len), (batch, query) gives
+    (batch, 1, query, key_len).
+    """
+    if valid_lens.dim() not in (1, 2):
+        raise ValueError(
+            f"valid_lens: got shape {show(valid_lens.shape)}, expected (batch,) or (batch, query)"
+        )
+    lens = valid_lens[:, None] if valid_lens.dim() == 1 else valid_lens
+    keys = torch.arange(key_len, device=valid_lens.device)
+    return keys < lens[:, None, :, None]  # (batch, 1, query, key_len)
+
+
+def to_one_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
+    """A mask of the same shape in which 1 hides and 0 shows."""
+    _check_boolean("mask", mask)
+    return (~mask).to(dtype)
+
+
+def from_one_hides(one_hides: Tensor) -> Tensor:
+    """Our mask from one of the same shape in which 1 hides and 0 shows."""
+    return ~as_boolean("one_hides", one_hides)
+
+
+def as_boolean(name: str, x: Tensor) -> Tensor:
+    """A mask of zeros and ones as a boolean one; a boolean one stays as it is."""
+    if x.dtype == torch.bool:
+        return x
+    check_values(name, x, (x == 0) | (x == 1), "0 and 1 alone")
+    return x != 0
+
+
+def _check_boolean(name: str, mask: Tensor) -> None:
+    if mask.dtype != torch.bool:
+        raise ValueError(f"{name}: got dtype {mask.dtype}, expected torch.bool")
+
+
+def _same_for_all_heads(mask: Tensor) -> Tensor:
+    """The mask without its head axis, (batch, query, key)."""
+    _check_boolean("mask", mask)
+    if mask.dim() != 4:
+        raise ValueError(
+            f"mask: got shape {show(mask.shape)}, expected (batch, num_heads or 1, query or 1, key)"
+        )
+    rows = mask.all(dim=1)  # (batch, query, key)
+    if not torch.equal(rows, mask.any(dim=1)):
+        raise ValueError(
+            f"mask: got one of shape {show(mask.shape)} in which heads differ, expected all alike; "
+            "the other convention has no axis for heads"
+        )
+    return rows
+
+
+def _keys_alone(mask: Tensor) -> Tensor:
+    """The mask without its head and query axes, (batch, key)."""
+    rows = _same_for_all_heads(mask)
+    keys = rows.all(dim=1)  # (batch, key)
+    if not torch.equal(keys, rows.any(dim=1)):
+        raise ValueError(
+            f"mask: got one of shape {show(mask.shape)} in which queries differ, expected all "
+            "alike; the other convention has no axis for queries"
+        )
+    return keys

@@ -1,0 +1,199 @@
+"""Multi-head attention: the module that the rest of the library uses, and its cache."""
+
+import weakref
+from typing import Literal, overload
+
+import torch
+from torch import Tensor, nn
+
+from headwise._check import check_alike, check_divides, check_dropout, check_shape, check_sizes
+from headwise.attention import attention, fused_attention
+from headwise.heads import merge_heads, split_heads
+from headwise.masks import causal_mask, combine
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention by several heads at once, each through its own columns of the projections.
+
+    Args:
+        d_model: width of the query and of the output.
+        num_heads: how many heads; it divides d_model unless d_k is given.
+        d_k: width of one head's queries and keys, d_model / num_heads by default.
+        d_v: width of one head's values, d_k by default.
+        key_dim: width of the key that comes in, d_model by default.
+        value_dim: width of the value that comes in, key_dim by default.
+        bias: whether the four projections have a bias.
+        dropout: the share of weights dropped while training.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        key_dim: int | None = None,
+        value_dim: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_sizes(d_model=d_model, num_heads=num_heads)
+        if d_k is None:
+            check_divides(num_heads, d_model)
+            d_k = d_model // num_heads
+        d_v = d_k if d_v is None else d_v
+        key_dim = d_model if key_dim is None else key_dim
+        value_dim = key_dim if value_dim is None else value_dim
+        check_sizes(d_k=d_k, d_v=d_v, key_dim=key_dim, value_dim=value_dim)
+        check_dropout(dropout)
+        self.d_model, self.num_heads, self.d_k, self.d_v = d_model, num_heads, d_k, d_v
+        self.key_dim, self.value_dim, self.dropout = key_dim, value_dim, dropout
+
+        self.W_q = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.W_k = nn.Linear(key_dim, num_heads * d_k, bias=bias)
+        self.W_v = nn.Linear(value_dim, num_heads * d_v, bias=bias)
+        self.W_o = nn.Linear(num_heads * d_v, d_model, bias=bias)
+
+    @overload
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = ...,
+        value: Tensor | None = ...,
+        mask: Tensor | None = ...,
+        *,
+        is_causal: bool = ...,
+        need_weights: Literal[False] = ...,
+        cache: "KeyValueCache | None" = ...,
+    ) -> Tensor: ...
+
+    @overload
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = ...,
+        value: Tensor | None = ...,
+        mask: Tensor | None = ...,
+        *,
+        is_causal: bool = ...,
+        need_weights: Literal[True],
+        cache: "KeyValueCache | None" = ...,
+    ) -> tuple[Tensor, Tensor]: ...
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        is_causal: bool = False,
+        need_weights: bool = False,
+        cache: "KeyValueCache | None" = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """What each position of the query gathers from the value, (batch, seq_len, d_model).
+
+        Args:
+            query: (batch, seq_len, d_model).
+            key: (batch, key_len, key_dim), the query by default.
+            value: (batch, key_len, value_dim), the key by default.
+            mask: boolean, True where a query may see a key; broadcasts to
+                (batch, num_heads, seq_len, key_len), cached keys included.
+            is_causal: no query sees a later key; the last query stands at the last key.
+            need_weights: also return the weights, (batch, num_heads, seq_len, key_len).
+            cache: keeps keys and values for the next call.
+        """
+        key = query if key is None else key
+        value = key if value is None else value
+        self._check(query, key, value)
+        dropout = self.dropout if self.training else 0.0
+
+        Q = split_heads(self.W_q(query), self.num_heads)  # (batch, num_heads, seq_len, d_k)
+        if cache is None:
+            K, V = self.project_keys(key, value)
+        else:
+            K, V = cache.recall(self, query, key, value)
+
+        if need_weights:
+            if is_causal:
+                mask = combine(mask, causal_mask(Q.size(2), K.size(2), device=Q.device))
+            out, weights = attention(Q, K, V, mask, dropout=dropout)
+        else:
+            out = fused_attention(Q, K, V, mask, dropout=dropout, is_causal=is_causal)
+        out = self.W_o(merge_heads(out))  # (batch, seq_len, d_model)
+
+        if cache is not None:
+            cache.keep(self, K, V)
+        return (out, weights) if need_weights else out
+
+    def project_keys(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """K (batch, num_heads, key_len, d_k) and V (batch, num_heads, key_len, d_v)."""
+        K = split_heads(self.W_k(key), self.num_heads)  # (batch, num_heads, key_len, d_k)
+        V = split_heads(self.W_v(value), self.num_heads)  # (batch, num_heads, key_len, d_v)
+        return K, V
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        check_shape("query", query, ("batch", "seq_len", self.d_model))
+        check_shape("key", key, (query.size(0), "key_len", self.key_dim))
+        check_shape("value", value, (query.size(0), key.size(1), self.value_dim))
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            check_alike(name, x, "the weights", self.W_q.weight)
+
+    def extra_repr(self) -> str:
+        """The settings that the projections do not show."""
+        return f"num_heads={self.num_heads}, d_k={self.d_k}, d_v={self.d_v}, dropout={self.dropout}"
+
+
+class KeyValueCache:
+    """The projected keys and values of earlier calls, so that decoding does not repeat them.
+
+    A cache serves one attention layer and one batch. For self-attention it grows: each call adds
+    the keys and values of its query. For cross-attention it is fixed: the first call projects the
+    key that it is given, and later calls, given the same key, reuse that. A call that fails
+    leaves the cache as it was.
+    """
+
+    def __init__(self, *, fixed: bool = False) -> None:
+        self.fixed = fixed
+        self.K: Tensor | None = None
+        self.V: Tensor | None = None
+        self._layer: weakref.ref[MultiHeadAttention] | None = None
+
+    @property
+    def length(self) -> int:
+        """How many positions are kept: where the next one of a growing cache will stand."""
+        return 0 if self.K is None else self.K.size(2)
+
+    def recall(
+        self, layer: MultiHeadAttention, query: Tensor, key: Tensor, value: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """K and V for this call, kept ones included; the cache itself does not change yet."""
+        if self.fixed is (key is query):
+            raise ValueError(
+                "cache: got a fixed one for self-attention, expected a growing one"
+                if self.fixed
+                else "cache: got a growing one with a key of its own, expected a fixed one"
+            )
+        if self.K is None or self.V is None:
+            return layer.project_keys(key, value)
+        if self._layer is None or self._layer() is not layer:
+            raise ValueError("cache: got one that another layer filled, expected this layer's own")
+        if self.K.size(0) != key.size(0):
+            raise ValueError(
+                f"cache: got one of batch {self.K.size(0)}, expected batch {key.size(0)}"
+            )
+        if self.fixed:
+            if self.length != key.size(1):
+                raise ValueError(
+                    f"cache: got one of {self.length} keys, expected the {key.size(1)} of this key"
+                )
+            return self.K, self.V
+        K, V = layer.project_keys(key, value)
+        check_alike("cache", self.K, "the new keys", K)
+        return torch.cat((self.K, K), dim=2), torch.cat((self.V, V), dim=2)
+
+    def keep(self, layer: MultiHeadAttention, K: Tensor, V: Tensor) -> None:
+        """Keep what `recall` gave, now that the call has succeeded."""
+        self.K, self.V, self._layer = K, V, weakref.ref(layer)

@@ -1,0 +1,1 @@
+"""Proofs for tutorials: a pytest plugin on top of pytest-codeblocks."""

@@ -1,0 +1,114 @@
+"""python -m proseproof: update · confirm · report · drill."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from proseproof import fresh, report, shapes
+from proseproof.proof import Project
+from proseproof.settings import Settings
+
+
+def _update(project: Project, names: list[str]) -> int:
+    from proseproof.update import update
+
+    sys.meta_path.insert(0, shapes.Finder(project.settings.rewrite))
+    paths = project.paths()
+    chosen = [path for path in paths if not names or path in names]
+    for path in list(chosen):  # both languages at once
+        other = project.settings.counterpart(path)
+        if other in paths and other not in chosen:
+            chosen.append(other)
+    failed = False
+    for path in chosen:
+        changed, found = update(project, path)
+        if changed:
+            print(f"rewrote the outputs of {path}")
+        for finding in found:
+            failed = True
+            print(finding, file=sys.stderr)
+    return int(failed)
+
+
+def _confirm(project: Project, places: list[str], everything: bool) -> int:
+    settings = project.settings
+    named, pairs = set(), []
+    paths = project.paths()
+    for place in places:
+        path, _, anchor = place.partition("#")
+        inner = settings.language(path)
+        if path not in paths or inner is None:
+            print(f"{place}: no such page in a language", file=sys.stderr)
+            return 2
+        if anchor not in {section.anchor for section in project.page(path).sections}:
+            print(f"{place}: {path} has no such section", file=sys.stderr)
+            return 2
+        named.add(f"{inner[1]}#{anchor}")
+    first = next(iter(settings.languages), "")
+    for path in paths:
+        language, other = settings.language(path), project.other(path)
+        if language is not None and language[0] == first and other is not None:
+            pairs.append((project.page(path), other))
+    recorded = fresh.confirm(settings, pairs, named, everything)
+    for key in recorded:
+        print(f"recorded {key}")
+    print(f"{len(recorded)} sections recorded in {settings.lock}")
+    return 0
+
+
+def _report(project: Project) -> int:
+    settings = project.settings
+    found = report.load(settings.root / settings.report)
+    totals = found.totals
+    stale = 0
+    for path in project.paths():
+        page, text = found.page(path), project.page(path).text
+        if page is None or not page.is_current(text):
+            stale += 1
+            print(f"{path}: {'not proved yet' if page is None else 'changed since it was proved'}")
+            continue
+        for finding in page.findings:
+            print(f"{path}:{finding.line}: {finding.message}")
+        for block in page.blocks:
+            if block.kind == "skipped":
+                print(f"{path}:{block.line}: skipped: {block.reason}")
+    print(f"{totals['shown']} shown, {totals['accounted']} accounted for")
+    print(", ".join(f"{number} {name}" for name, number in totals.items()))
+    return int(bool(stale or totals["findings"]))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Carry out one command in the project of the current folder."""
+    parser = argparse.ArgumentParser(prog="python -m proseproof", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    update = commands.add_parser("update", help="rewrite shown outputs, in both languages")
+    update.add_argument("pages", nargs="*", help="only these pages and their counterparts")
+    confirm = commands.add_parser("confirm", help="record that both languages say the same")
+    confirm.add_argument("places", nargs="*", metavar="docs/en/page.md#anchor")
+    confirm.add_argument("--all", action="store_true", help="record every section as it is")
+    commands.add_parser("report", help="what the last run proved")
+    drill = commands.add_parser("drill", help="change one thing at a time; count what is caught")
+    drill.add_argument("--seed", type=int, default=0)
+    drill.add_argument("--count", type=int, default=200)
+    drill.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args(arguments)
+    settings = Settings.load(Path.cwd())
+    if settings is None:
+        print("no [tool.proseproof] in this folder's pyproject.toml", file=sys.stderr)
+        return 2
+    project = Project(settings)
+    if options.command == "update":
+        return _update(project, options.pages)
+    if options.command == "confirm":
+        return _confirm(project, options.places, options.all)
+    if options.command == "report":
+        return _report(project)
+    from proseproof.drill import drill as run_drill
+
+    return run_drill(settings, options.seed, options.count, options.workers)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

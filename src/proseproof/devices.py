@@ -1,0 +1,132 @@
+"""GPU blocks on machines without a GPU: a made-up accelerator that catches tensors left behind."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+
+def name() -> str:
+    """The device that plays the accelerator: one that torch knows but that this build lacks."""
+    import torch
+
+    return "cuda" if torch.version.cuda else "lazy"
+
+
+class Rehearsal:
+    """What was seen on the made-up accelerator."""
+
+    def __init__(self) -> None:
+        self.used = False
+
+    @contextlib.contextmanager
+    def stage(self) -> Iterator[None]:
+        """Inside, code runs as on a machine with an accelerator; tensors have no values."""
+        import torch
+        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+        device = torch.device(name())
+        rehearsal = self
+
+        def made_up(function: Any, args: Any) -> Any:
+            """An answer for what asks a tensor without values for its values."""
+            first = args[0]
+            devices = {one.device for one in args if isinstance(one, torch.Tensor) and one.dim()}
+            if len(devices) > 1:
+                raise RuntimeError(f"tensors on {', '.join(sorted(map(str, devices)))} meet")
+            word = function.__name__
+            if word in ("allclose", "equal", "is_nonzero", "__bool__", "__contains__"):
+                return True
+            if word in ("item", "__float__", "__int__", "__index__"):
+                kind = {"__float__": float, "__int__": int, "__index__": int}.get(word)
+                kind = kind or (float if first.is_floating_point() else int)
+                return kind(1)
+            if word == "__format__":
+                return "1"
+            if first.device.type != "cpu":
+                raise TypeError(f"can't convert {first.device} tensor to numpy; use .cpu() first")
+            import numpy
+
+            zeros = numpy.zeros(tuple(first.shape))
+            return zeros.tolist() if word == "tolist" else zeros
+
+        asking = {
+            torch.allclose,
+            torch.equal,
+            torch.is_nonzero,
+            torch.Tensor.allclose,
+            torch.Tensor.equal,
+            torch.Tensor.is_nonzero,
+            torch.Tensor.__bool__,
+            torch.Tensor.__contains__,
+            torch.Tensor.item,
+            torch.Tensor.__float__,
+            torch.Tensor.__int__,
+            torch.Tensor.__index__,
+            torch.Tensor.__format__,
+            torch.Tensor.tolist,
+            torch.Tensor.numpy,
+            torch.Tensor.__array__,
+        }
+
+        class Answers(torch.overrides.TorchFunctionMode):
+            def __torch_function__(
+                self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                if function in asking and args and isinstance(args[0], FakeTensor):
+                    return made_up(function, args)
+                made = function(*args, **(kwargs or {}))
+                if isinstance(made, torch.Tensor) and made.device.type == device.type:
+                    rehearsal.used = True
+                return made
+
+        def to_device(self: Any, *_: Any, **__: Any) -> Any:
+            return self.to(device)
+
+        nothing = mock.Mock(return_value=None)
+        future = torch.__future__
+        kept = future.get_overwrite_module_params_on_conversion()
+        future.set_overwrite_module_params_on_conversion(True)
+        patches: list[Any] = [
+            mock.patch.object(torch.cuda, "is_available", lambda: True),
+            mock.patch.object(torch.cuda, "device_count", lambda: 1),
+            mock.patch.object(torch.cuda, "synchronize", nothing),
+            mock.patch.object(torch.cuda, "empty_cache", nothing),
+            mock.patch.object(torch.cuda, "get_device_name", lambda *_: "a made-up accelerator"),
+            mock.patch.object(torch.accelerator, "is_available", lambda: True),
+            mock.patch.object(torch.accelerator, "current_accelerator", lambda *_, **__: device),
+            mock.patch.object(torch.accelerator, "synchronize", nothing),
+            mock.patch.object(torch.Tensor, "cuda", to_device),
+            mock.patch.object(torch.nn.Module, "cuda", to_device),
+        ]
+        try:
+            with contextlib.ExitStack() as stack:
+                for patch in patches:
+                    stack.enter_context(patch)
+                stack.enter_context(FakeTensorMode())
+                stack.enter_context(Answers())
+                yield
+        finally:
+            future.set_overwrite_module_params_on_conversion(kept)
+
+
+@contextlib.contextmanager
+def without_accelerator() -> Iterator[None]:
+    """Inside, code runs as on a machine that has only a CPU."""
+    import torch
+
+    with (
+        mock.patch.object(torch.cuda, "is_available", lambda: False),
+        mock.patch.object(torch.accelerator, "is_available", lambda: False),
+        mock.patch.object(torch.accelerator, "current_accelerator", lambda *_, **__: None),
+    ):
+        yield
+
+
+def has_cuda() -> bool:
+    """True on a machine with a CUDA device."""
+    import torch
+
+    return bool(torch.cuda.is_available())

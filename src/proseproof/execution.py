@@ -1,0 +1,284 @@
+"""Running a block: through pytest-codeblocks, under the page's own name and line numbers."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+import os
+import re
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType, SimpleNamespace
+from typing import Any
+
+from pytest_codeblocks.main import CodeBlock
+from pytest_codeblocks.plugin import TestBlock
+
+from proseproof import shapes, state
+from proseproof.page import Block, Page
+
+LIMIT = 64 * 1024
+SEED = 20_170_612
+OURS = Path(__file__).parent
+
+
+class TooMuchOutput(RuntimeError):
+    """A block printed more than a page can show."""
+
+
+class _Capture(io.StringIO):
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > LIMIT:
+            raise TooMuchOutput(f"prints more than {LIMIT // 1024} KiB")
+        return super().write(text)
+
+
+@dataclass
+class Run:
+    """What happened when a block ran."""
+
+    page: Page
+    block: Block
+    namespace: dict[str, Any] = field(default_factory=dict)
+    capture: io.StringIO = field(default_factory=_Capture)
+    error: BaseException | None = None
+    watch: shapes.Watch = field(default_factory=shapes.Watch)
+    made: set[shapes.Shape] = field(default_factory=set)
+    moved_to: str = ""
+    drew_unseeded: bool = False
+    lost_comments: list[int] = field(default_factory=list)
+    unrun_comments: list[int] = field(default_factory=list)
+
+    @property
+    def stdout(self) -> str:
+        """What the block printed."""
+        return self.capture.getvalue()
+
+    @property
+    def last_line(self) -> str:
+        """The last line of the block's traceback, as Python prints it."""
+        if self.error is None:
+            return ""
+        return "".join(traceback.format_exception_only(self.error)).rstrip("\n")
+
+    def error_line(self) -> int:
+        """The page's line at which the error arose."""
+        if isinstance(self.error, SyntaxError) and self.error.lineno:
+            return self.error.lineno
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(self.error.__traceback__ if self.error else None)
+            if frame.filename == self.page.path and frame.lineno
+        ]
+        return lines[-1] if lines else self.block.line
+
+    def traceback(self) -> str:
+        """The traceback without our own frames."""
+        assert self.error is not None
+        lines = ["Traceback (most recent call last):\n"]
+        for frame in traceback.extract_tb(self.error.__traceback__):
+            if OURS not in Path(frame.filename).parents:
+                lines += traceback.format_list([frame])
+        return "".join([*lines, self.last_line])
+
+
+_running: list[Run] = []
+
+
+class _Main(ModuleType):
+    """`__main__` while a block runs, so that what it defines can be found, pickled and shown."""
+
+    def __init__(self, values: dict[str, Any], path: str) -> None:
+        super().__init__("__main__")
+        self.__file__ = path
+        self.__dict__["_values"] = values
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def _enter(values: dict[str, Any]) -> None:
+    """First thing that a block's code calls: the names a fresh interpreter would have."""
+    run = _running[-1]
+    values.pop("__MODULE__", None)
+    values |= {"__name__": "__main__", **shapes.namespace()}
+    run.namespace = values
+    sys.modules["__main__"] = _Main(values, run.page.path)
+    sys.stdout = run.capture
+
+
+def _failed(error: BaseException) -> None:
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    _running[-1].error = error
+
+
+class _ForAccelerator(ast.NodeTransformer):
+    """Rewrites a block for a made-up device, on which tensors have no values to be asserted."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """`"cuda"` is the made-up device."""
+        if isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value):
+            node.value = self.device
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """Compute what is asserted, and believe it."""
+        test = self.visit(node.test)
+        return ast.copy_location(ast.Expr(test), node)
+
+
+def compiled(run: Run, path: str, accelerator: str = "") -> CodeType:
+    """The block's code with shape comments asserted, guarded so that any error is kept for us."""
+    block = run.block
+    tree, lost = shapes.rewrite(block.code, path, block.first - 1)
+    run.lost_comments = [line + block.first - 1 for line in lost]
+    if accelerator:
+        _ForAccelerator(accelerator).visit(tree)
+    ast.increment_lineno(tree, block.first - 1)
+    future = [node for node in tree.body if _is_future(node)]
+    body = [node for node in tree.body if not _is_future(node)] or [ast.Pass()]
+    ours = f"__import__('{__name__}', fromlist=['_'])"
+    guard = ast.parse(
+        f"try:\n pass\nexcept BaseException as __error__:\n {ours}._failed(__error__)"
+    ).body[0]
+    assert isinstance(guard, ast.Try)
+    guard.body = body
+    enter = ast.parse(f"{ours}._enter(globals())").body
+    tree.body = [*future, *enter, guard]
+    return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _fresh_lines(page: Page) -> None:
+    """Let tracebacks and `inspect.getsource` read the page's code as code."""
+    lines = [line + "\n" for line in page.source_lines]
+    linecache.cache[page.path] = (len(page.text), None, lines, page.path)
+
+
+_scratch: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def scratch() -> str:
+    """An empty folder in which blocks run, so that none can write into the project."""
+    if not _scratch:
+        _scratch.append(tempfile.TemporaryDirectory(prefix="proseproof-"))
+    return os.path.realpath(_scratch[0].name)
+
+
+@contextlib.contextmanager
+def _recording(run: Run, wanted: bool) -> Iterator[None]:
+    """Note the shape of every tensor that is made, when a sentence speaks of shapes."""
+    torch: Any = sys.modules.get("torch")
+    if not wanted or torch is None or "compile(" in run.block.code:
+        yield
+        return
+
+    class Recorder(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            made = function(*args, **(kwargs or {}))
+            for one in made if isinstance(made, tuple | list) else (made,):
+                if isinstance(one, torch.Tensor):
+                    run.made.add(tuple(one.shape))
+            return made
+
+    with Recorder():
+        yield
+
+
+def execute(
+    page: Page,
+    block: Block,
+    *,
+    shapes_wanted: bool = False,
+    shared: dict[str, Any] | None = None,
+    seed: int = SEED,
+    accelerator: str = "",
+    within: AbstractContextManager[None] | None = None,
+) -> Run:
+    """Run one block from a clean state; every error is in the result, none is raised.
+
+    `shared` is the namespace of a lab, whose cells build on one another; the caller keeps the
+    state then. `accelerator` is the device that stands for CUDA, `within` the stage it needs.
+    """
+    run = Run(page, block, watch=shapes.Watch(page.path))
+    if "torch" in block.code or "torch" in page.text:
+        with contextlib.suppress(ImportError):
+            import torch  # noqa: F401
+    _fresh_lines(page)
+    try:
+        code = compiled(run, page.path, accelerator)
+    except (SyntaxError, ValueError) as error:
+        run.error = error
+        if isinstance(error, SyntaxError) and error.lineno:
+            error.lineno += block.first - 1
+        return run
+    _running.append(run)
+    shapes.watches.append(run.watch)
+    try:
+        if shared is not None:
+            with _recording(run, shapes_wanted):
+                exec(code, shared)
+        else:
+            with state.restored():
+                os.chdir(scratch())
+                state.seed(seed)
+                before = state.random_state()
+                warnings.filterwarnings("error", message=".*non-interactive.*")
+                warnings.filterwarnings("ignore", category=DeprecationWarning)
+                carrier = CodeBlock(code, block.line, "python")
+                with within or _recording(run, shapes_wanted):
+                    TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
+                run.drew_unseeded = _drew_unseeded(before, seed)
+                here = os.path.realpath(os.getcwd())
+                run.moved_to = "" if here == scratch() else here
+    finally:
+        _running.pop()
+        shapes.watches.remove(run.watch)
+    first, last = block.first, block.first + len(block.code.splitlines())
+    if run.error is None:
+        run.unrun_comments = [
+            line
+            for (path, line), comment in shapes.registry.items()
+            if path == page.path and first <= line < last and not comment.ran
+        ]
+        run.unrun_comments = sorted({*run.unrun_comments, *run.lost_comments})
+    return run
+
+
+def _drew_unseeded(before: dict[str, Any], seed: int) -> bool:
+    after = state.random_state()
+    moved = {name for name, value in before.items() if after[name] != value}
+    torch = sys.modules.get("torch")
+    if "torch" in moved and torch is not None and torch.initial_seed() != seed:
+        moved.discard("torch")
+    return bool(moved)
+
+
+def is_window(error: BaseException | None) -> bool:
+    """True for an error that says a block wanted to open a window."""
+    if error is None:
+        return False
+    text = f"{type(error).__name__}: {error}"
+    return isinstance(error, state.WindowError) or bool(
+        re.search(r"non-interactive|TclError|no display|cannot connect to X", text)
+    )

@@ -1,0 +1,37 @@
+"""Comparing what a block prints with what the page shows."""
+
+from __future__ import annotations
+
+import re
+
+FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+", re.IGNORECASE)
+
+
+def lines_of(text: str) -> list[str]:
+    """The text's lines without trailing white space and without empty lines at its end."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def same(shown: str, true: str) -> bool:
+    """True when the page shows what was printed, floats to the digits shown."""
+    left, right = lines_of(shown), lines_of(true)
+    return len(left) == len(right) and all(map(_same_line, left, right))
+
+
+def _same_line(shown: str, true: str) -> bool:
+    if shown == true:
+        return True
+    floats = list(zip(FLOAT.findall(shown), FLOAT.findall(true), strict=False))
+    if all(len(said) == len(printed) for said, printed in floats):
+        return False  # nothing is rounded, so every character counts
+    skeletons = [re.sub(r"\s+", " ", FLOAT.sub("#", line)) for line in (shown, true)]
+    return skeletons[0] == skeletons[1] and all(_rounds(*pair) for pair in floats)
+
+
+def _rounds(said: str, printed: str) -> bool:
+    if said == printed:
+        return True
+    decimals = [len(text.lower().partition("e")[0].partition(".")[2]) for text in (said, printed)]
+    if decimals[0] >= decimals[1] or "e" in (said + printed).lower():
+        return False
+    return abs(float(said) - float(printed)) <= 0.5 * 10.0 ** -decimals[0] * (1 + 1e-9)

@@ -1,0 +1,219 @@
+"""Two languages, one page: what has to be the same on both sides."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from proseproof import shapes
+from proseproof.finding import Finding
+from proseproof.page import Page
+from proseproof.settings import Settings
+
+# What a translation changes: the front matter's words.
+WORDS = ("title", "description", "summary", "subtitle")
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something on one side: its line, how it is shown, and what has to be equal."""
+
+    line: int
+    shown: str
+    key: Any
+
+
+def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
+    """Where the two pages of a pair differ."""
+    found: list[Finding] = []
+    languages = tuple(settings.languages)
+    for what, items in (
+        ("headings", _headings),
+        ("blocks", _blocks),
+        ("shape comments", _shape_comments),
+        ("outputs", _outputs),
+        ("listings", _listings),
+        ("fences that are not code", _plains),
+        ("shape tables", _tables),
+        ("front matter", _front),
+    ):
+        found += _differ(what, page, other, items(page), items(other))
+    found += _differ(
+        "figures", page, other, _links(page, True, languages), _links(other, True, languages)
+    )
+    for what, bag in (("claims", _claims), ("links", _targets)):
+        left, right = bag(page, languages), bag(other, languages)
+        found += _bags(what, page, other, left, right)
+    return found
+
+
+def _section(page: Page, line: int) -> str:
+    anchors = [heading.anchor for heading in page.headings if heading.line <= line]
+    return anchors[-1] if anchors else ""
+
+
+def _headings(page: Page) -> list[Item]:
+    return [
+        Item(one.line, f"{'#' * one.level} {{#{one.anchor}}}", (one.level, one.anchor))
+        for one in page.headings
+    ]
+
+
+def _blocks(page: Page) -> list[Item]:
+    items = []
+    for block in page.blocks:
+        try:
+            tree = ast.dump(ast.parse(block.code)) if block.language == "python" else block.code
+        except SyntaxError:
+            tree = block.code
+        marks = (block.language, block.gpu, block.silent, block.skip is None, block.raises)
+        items.append(Item(block.line, block.code, (_section(page, block.line), tree, marks)))
+    return items
+
+
+def _shape_comments(page: Page) -> list[Item]:
+    items = []
+    for block in page.blocks:
+        if block.language != "python":
+            continue
+        try:
+            ends = shapes.comments_of(block.code)[0]
+        except Exception:  # code that cannot be read is reported where it is run
+            continue
+        items += [Item(block.first + n - 1, text, text) for n, text in sorted(ends.items())]
+    return items
+
+
+def _outputs(page: Page) -> list[Item]:
+    outputs = [block.output for block in page.blocks if block.output is not None]
+    return [Item(one.line, one.text, one.text.split()) for one in outputs]
+
+
+def _listings(page: Page) -> list[Item]:
+    return [Item(one.line, one.spec, (_section(page, one.line), one.spec)) for one in page.listings]
+
+
+def _plains(page: Page) -> list[Item]:
+    return [
+        Item(one.line, one.language, (_section(page, one.line), one.language))
+        for one in page.plains
+    ]
+
+
+def _tables(page: Page) -> list[Item]:
+    items = []
+    for table in page.tables:
+        for line, spans in table.rows:
+            texts = tuple(span.text for span in spans)
+            items.append(Item(line, f"{table.expression}: {texts}", (table.expression, texts)))
+    return items
+
+
+def _front(page: Page) -> list[Item]:
+    items = []
+    for name, value in sorted(page.front.items(), key=lambda one: str(one[0])):
+        items.append(Item(1, f"{name}: {value}", (name, None if name in WORDS else value)))
+    return items
+
+
+def _neutral(target: str, languages: tuple[str, ...]) -> str:
+    for language in languages:
+        target = re.sub(rf"(?<=[./_-]){language}(?=[./_-])", "·", target)
+    return target
+
+
+def _links(page: Page, figure: bool, languages: tuple[str, ...]) -> list[Item]:
+    return [
+        Item(one.line, one.target, _neutral(one.target, languages))
+        for one in page.links
+        if one.figure is figure
+    ]
+
+
+def _targets(page: Page, languages: tuple[str, ...]) -> Counter[tuple[str, str]]:
+    links = [one for one in page.links if not one.figure]
+    return Counter((_section(page, one.line), _neutral(one.target, languages)) for one in links)
+
+
+def _claims(page: Page, languages: tuple[str, ...]) -> Counter[tuple[str, str]]:
+    """Each section's claims, once each: how often a sentence repeats a name is its own affair."""
+    return Counter(
+        {
+            (_section(page, span.line), span.text + (f"{{.{span.mark}}}" if span.mark else ""))
+            for span in page.spans
+            if span.mark != "text"
+        }
+    )
+
+
+def _differ(
+    what: str, page: Page, other: Page, left: list[Item], right: list[Item]
+) -> list[Finding]:
+    if [item.key for item in left] == [item.key for item in right]:
+        return []
+    ours, theirs = [repr(item.key) for item in left], [repr(item.key) for item in right]
+    rows = []
+    line = 0
+    for tag, a, b, c, d in difflib.SequenceMatcher(
+        None, ours, theirs, autojunk=False
+    ).get_opcodes():
+        if tag == "equal":
+            continue
+        for n in range(max(b - a, d - c)):
+            one = left[a + n] if a + n < b else None
+            two = right[c + n] if c + n < d else None
+            line = line or (one.line if one else left[min(a, len(left) - 1)].line if left else 1)
+            rows += _side_by_side(page.path, one, other.path, two)
+    message = f"{what} differ from {other.path}"
+    return [Finding(page.path, line, message, "\n".join(rows), "make both sides the same")]
+
+
+def _bags(
+    what: str,
+    page: Page,
+    other: Page,
+    left: Counter[tuple[str, str]],
+    right: Counter[tuple[str, str]],
+) -> list[Finding]:
+    found = []
+    starts = {section.anchor: section.line for section in page.sections}
+    for anchor in sorted({key[0] for key in (left - right) + (right - left)}):
+        ours = sorted(text for place, text in (left - right) if place == anchor)
+        theirs = sorted(text for place, text in (right - left) if place == anchor)
+        detail = "\n".join(
+            [*(f"only here: {text}" for text in ours), *(f"only there: {text}" for text in theirs)]
+        )
+        message = f"{what} in #{anchor} differ from {other.path}"
+        line = starts.get(anchor, 1)
+        found.append(Finding(page.path, line, message, detail, "make both sides the same"))
+    return found
+
+
+def _side_by_side(path: str, one: Item | None, other: str, two: Item | None) -> list[str]:
+    width = 46
+    head = [
+        f"{path}:{one.line}" if one else f"{path}: (nothing)",
+        f"{other}:{two.line}" if two else f"{other}: (nothing)",
+    ]
+    left = one.shown.splitlines() if one else []
+    right = two.shown.splitlines() if two else []
+    rows = [f"{_fit(head[0], width)} | {head[1]}"]
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal" and len(left) > 1:
+            continue
+        for n in range(max(b - a, d - c)):
+            ours = left[a + n] if a + n < b else ""
+            theirs = right[c + n] if c + n < d else ""
+            rows.append(f"{_fit(ours, width)} {'|' if tag == 'equal' else '≠'} {theirs}")
+    return rows
+
+
+def _fit(text: str, width: int) -> str:
+    taken = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+    return text + " " * max(0, width - taken)

@@ -1,0 +1,471 @@
+"""The proofs of a page, each giving its findings and filling the page's entry in the report."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import unquote
+
+from pytest_codeblocks.main import CodeBlock
+from pytest_codeblocks.plugin import TestBlock
+
+from proseproof import covered, devices, figures, fresh, outputs, pairs, shapes, state, tables
+from proseproof.claims import Code, Judge, Verdict, command
+from proseproof.execution import SEED, Run, TooMuchOutput, execute, is_window, scratch
+from proseproof.finding import Finding, diff
+from proseproof.listing import ListingError, resolve
+from proseproof.page import Block, Page, Span, read
+from proseproof.report import (
+    BlockEntry,
+    ClaimEntry,
+    FenceEntry,
+    FindingEntry,
+    ListingEntry,
+    PageEntry,
+    digest,
+)
+from proseproof.settings import Settings
+
+UPDATE = "python -m proseproof update"
+
+
+@dataclass
+class Project:
+    """The settings, and every page that was read so far."""
+
+    settings: Settings
+    pages: dict[str, Page] = field(default_factory=dict)
+
+    def page(self, path: str) -> Page:
+        """The page at a path from the root; read once."""
+        if path not in self.pages:
+            self.pages[path] = read(self.settings.root, path)
+        return self.pages[path]
+
+    def paths(self) -> list[str]:
+        """Every page's path from the root."""
+        root = self.settings.root
+        return [file.relative_to(root).as_posix() for file in self.settings.files()]
+
+    def exists(self, path: str) -> bool:
+        """True when there is such a page."""
+        return (self.settings.root / path).is_file()
+
+    def other(self, path: str) -> Page | None:
+        """The same page in the other language, when there is one."""
+        other = self.settings.counterpart(path)
+        return self.page(other) if other is not None and self.exists(other) else None
+
+
+class PageProof:
+    """Proves one page, piece by piece."""
+
+    def __init__(self, project: Project, path: str) -> None:
+        self.project, self.settings = project, project.settings
+        self.page = project.page(path)
+        self.entry = PageEntry(path, digest(self.page.text), shown=self.page.shown)
+        self.code = Code()
+        for block in self.page.blocks:
+            self.code.add(block.code)
+        for listing in self.page.listings:
+            with contextlib.suppress(ListingError):
+                self.code.add(resolve(self.settings.root, listing.spec))
+        own = tables.spans_of(self.page)
+        self.spans = [span for span in self.page.spans if span not in own]
+
+    def _note(self, findings: list[Finding]) -> list[Finding]:
+        self.entry.findings += [FindingEntry(one.line, one.message) for one in findings]
+        return findings
+
+    # 1. Accounted for.
+
+    def accounted(self) -> list[Finding]:
+        """What is wrong with how the page is written: fences, marks, listings, links, figures."""
+        page = self.page
+        found = list(page.findings)
+        for listing in page.listings:
+            verdict = "holds"
+            try:
+                resolve(self.settings.root, listing.spec)
+            except ListingError as error:
+                verdict = "fails"
+                found.append(Finding(page.path, listing.line, str(error)))
+            self.entry.listings.append(ListingEntry(listing.line, listing.spec, verdict))
+        for plain in page.plains:
+            verdict = "not code"
+            if plain.language == "console":
+                for number, line in enumerate(plain.text.splitlines(), plain.line + 1):
+                    words = line.partition(" #")[0].strip()
+                    if words and not command(self.settings.root, words):
+                        verdict = "fails"
+                        message = f"no such command, target, module or file: {words}"
+                        found.append(Finding(page.path, number, message))
+            self.entry.plains.append(FenceEntry(plain.line, plain.language, verdict))
+        for block in page.blocks:
+            found += self._comments(block)
+        if self.settings.language(page.path) is not None:
+            for heading in page.headings:
+                if not heading.anchor:
+                    remedy = f"{'#' * heading.level} {heading.title} {{#anchor}}"
+                    message = "a heading without an anchor of its own"
+                    found.append(Finding(page.path, heading.line, message, remedy=remedy))
+        found += self._links()
+        for span in page.spans:
+            unknown = span.marks & {"wrong", "text"}
+            if len(unknown) > 1:
+                found.append(Finding(page.path, span.line, f"`{span.text}` is both wrong and text"))
+        return self._note(sorted(found))
+
+    def _comments(self, block: Block) -> list[Finding]:
+        if block.language != "python":
+            return []
+        try:
+            _, _, mixed = shapes.comments_of(block.code)
+        except Exception:  # code that cannot be read is reported where it is run
+            return []
+        remedy = "let the shape be the whole comment at the end of its line: # (batch, seq_len)"
+        return [
+            Finding(
+                self.page.path,
+                block.first + line - 1,
+                f"a shape among other words, which nobody checks: {text}",
+                remedy=remedy,
+            )
+            for line, text in mixed
+        ]
+
+    def _links(self) -> list[Finding]:
+        found = []
+        root, folder = self.settings.root, (self.settings.root / self.page.path).parent
+        for link in self.page.links:
+            target, _, anchor = link.target.partition("#")
+            if link.figure and not link.text.strip():
+                message = f"the figure {link.target} has no alt text"
+                found.append(Finding(self.page.path, link.line, message, remedy="![what it shows]"))
+            if re.match(r"[a-z]+:|//", link.target):
+                continue
+            file = (folder / unquote(target)).resolve() if target else root / self.page.path
+            if target.startswith("/"):
+                file = root / "docs" / target.lstrip("/")
+            if not file.exists():
+                message = f"the link {link.target!r} leads to no file"
+                found.append(Finding(self.page.path, link.line, message))
+            elif anchor and file.suffix in (".md", ".py") and file.is_relative_to(root.resolve()):
+                path = file.relative_to(root.resolve()).as_posix()
+                there = self.project.page(path)
+                anchors = {heading.anchor for heading in there.headings}
+                if anchor not in anchors:
+                    message = f"{path} has no anchor #{anchor}"
+                    found.append(Finding(self.page.path, link.line, message))
+        return found
+
+    # 2 to 5, 8. Blocks, their shape comments, their sentences, tables and outputs.
+
+    def spans_for(self, index: int) -> list[Span]:
+        """The spans that are judged in the namespace of block number `index`."""
+        starts = [block.line for block in self.page.blocks]
+        chosen = []
+        for span in self.spans:
+            above = sum(start < span.line for start in starts)
+            if max(above - 1, 0) == index:
+                chosen.append(span)
+        return chosen
+
+    def prose(self) -> list[Finding]:
+        """The sentences of a page that has no block."""
+        return self._note(self._judge(Judge(self.settings, self.page, None, self.code), self.spans))
+
+    def block(self, index: int) -> list[Finding]:
+        """One block: it runs, prints what is shown, and its sentences hold."""
+        block = self.page.blocks[index]
+        spans = self.spans_for(index)
+        if block.language != "python" or block.skip is not None:
+            run, found = None, [] if block.skip is not None else self._shell(block)
+            found += self._judge(Judge(self.settings, self.page, None, self.code), spans)
+        else:
+            run, found = self._run(block, spans)
+        if block.skip is not None:
+            verdict = "skipped"
+        else:
+            verdict = "fails" if found and (run is None or self._broke(run)) else "holds"
+        self.entry.blocks.append(BlockEntry(block.line, block.kind, verdict, block.skip or ""))
+        return self._note(found)
+
+    @staticmethod
+    def _broke(run: Run) -> bool:
+        return (run.error is None) == (run.block.raises is not None)
+
+    def _shell(self, block: Block) -> list[Finding]:
+        carrier = CodeBlock(block.code, block.line, block.language)
+        try:
+            with contextlib.chdir(self.settings.root):
+                TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
+        except subprocess.CalledProcessError as error:
+            detail = (error.stderr or b"").decode(errors="replace")
+            message = f"the commands end with exit code {error.returncode}"
+            return [Finding(self.page.path, block.line, message, detail)]
+        return []
+
+    def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
+        wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
+        outside = devices.without_accelerator() if block.gpu else None
+        if block.gpu and wanted:
+            outside = None  # shapes are recorded; a machine with CUDA runs it there below
+        run = execute(self.page, block, shapes_wanted=wanted, within=outside)
+        found = self.errors(run)
+        if not found:
+            found += self._output(run)
+            found += self._sentences(run, spans)
+            if run.drew_unseeded:
+                found += self._depends_on_seed(run, spans)
+            if block.gpu:
+                found += self._accelerator(block)
+        else:
+            self._unjudged(block, spans)
+        return run, found
+
+    def errors(self, run: Run) -> list[Finding]:
+        """Errors, windows, moves and shape comments of one run."""
+        block, path = run.block, self.page.path
+        found = []
+        if run.moved_to:
+            remedy = "leave the working directory alone, or go back"
+            message = "the block changes the working directory"
+            found.append(Finding(path, block.line, message, run.moved_to, remedy))
+        error = run.error
+        if block.raises is not None:
+            names = {one.__name__ for one in type(error).__mro__} if error else set()
+            wanted = block.raises.rpartition(".")[2]
+            if error is None:
+                found.append(Finding(path, block.line, f"the block does not raise {wanted}"))
+            elif wanted not in names or wanted in ("object", "BaseException"):
+                message = f"the block raises {type(error).__name__}, not {wanted}"
+                found.append(Finding(path, run.error_line(), message, run.traceback()))
+        elif error is not None:
+            line = run.error_line()
+            message, remedy = run.last_line.splitlines()[0], ""
+            if isinstance(error, SystemExit):
+                message, remedy = f"the block leaves the interpreter: {message}", "remove sys.exit"
+            elif isinstance(error, TooMuchOutput):
+                message, remedy = f"the block {error}", "print less"
+            elif is_window(error):
+                message = f"the block opens a window: {message}"
+                remedy = "keep the figure and leave out show()"
+            elif isinstance(error, shapes.ShapeError):
+                remedy = "write the true shape into the comment"
+            found.append(Finding(path, line, message, run.traceback(), remedy))
+        for line in run.unrun_comments:
+            message = "this shape comment was never checked: its line makes no tensor or never ran"
+            found.append(Finding(path, line, message, remedy="move or remove the comment"))
+        return found
+
+    def printed(self, run: Run) -> str:
+        """What the page has to show: what was printed, and the error when the page shows it."""
+        return run.stdout + (run.last_line + "\n" if run.block.raises and self._shows(run) else "")
+
+    @staticmethod
+    def _shows(run: Run) -> bool:
+        """True when the output's last lines are the error's."""
+        shown = run.block.output.text if run.block.output else ""
+        kind = type(run.error).__name__
+        return any(re.match(rf"([\w.]+\.)?{kind}\b", line) for line in shown.splitlines())
+
+    def _output(self, run: Run) -> list[Finding]:
+        block, path = run.block, self.page.path
+        printed = self.printed(run)
+        if block.output is None:
+            if printed.strip() and not block.silent:
+                message = "what this block prints is not shown"
+                remedy = f"{UPDATE}, or <!--proseproof: silent--> above the block"
+                return [Finding(path, block.line, message, diff("", printed), remedy)]
+            if block.silent and not printed.strip():
+                message = "marked silent, but the block prints nothing"
+                return [Finding(path, block.line, message, remedy="remove the mark")]
+            return []
+        verdict = "holds"
+        found = []
+        if block.silent:
+            verdict = "fails"
+            found.append(Finding(path, block.line, "marked silent, but its output is shown"))
+        elif not outputs.same(block.output.text, printed):
+            verdict = "fails"
+            detail = diff(block.output.text, printed, "shown", "printed")
+            message = "the block prints something else than the page shows"
+            found.append(Finding(path, block.output.line, message, detail, UPDATE))
+        self.entry.outputs.append(FenceEntry(block.output.line, "output", verdict))
+        return found
+
+    def _sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
+        judge = Judge(self.settings, self.page, run, self.code)
+        found = self._judge(judge, spans)
+        blocks = self.page.blocks
+        for table in self.page.tables:
+            above = [block for block in blocks if block.line < table.line] or blocks[:1]
+            if above[-1] is run.block:
+                with state.restored():
+                    claims, wrong = tables.check(self.page, table, judge.values)
+                self.entry.claims += claims
+                found += wrong
+        for line, name, path in run.block.figures:
+            found += figures.check(self.settings.root, self.page.path, line, name, path, run)
+        return found
+
+    def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
+        found = []
+        with state.restored():
+            verdicts = [judge.judge(span) for span in spans]
+        for verdict in verdicts:
+            span = verdict.span
+            self.entry.claims.append(ClaimEntry(span.line, span.text, verdict.rule, verdict.word))
+            if not verdict.holds:
+                found.append(self._untrue(verdict))
+        return found
+
+    def _untrue(self, verdict: Verdict) -> Finding:
+        span = verdict.span
+        remedy = (
+            "write what is true"
+            if span.mark
+            else (
+                "write what is true, or mark it: {.wrong} for what is deliberately wrong, "
+                "{.text} for what is not Python"
+            )
+        )
+        message = f"`{span.text}` ({verdict.rule}): {verdict.reason}"
+        return Finding(self.page.path, span.line, message, remedy=remedy)
+
+    def _unjudged(self, block: Block, spans: list[Span]) -> None:
+        self.entry.claims += [
+            ClaimEntry(span.line, span.text, "none", "unproved") for span in spans
+        ]
+        if block.output is not None:
+            self.entry.outputs.append(FenceEntry(block.output.line, "output", "fails"))
+
+    def _depends_on_seed(self, run: Run, spans: list[Span]) -> list[Finding]:
+        """A reader starts from another random state: nothing shown may depend on it."""
+        block = run.block
+        judged = [span for span in spans if span.mark != "text"]
+        again = execute(self.page, block, seed=SEED + 1, shapes_wanted=bool(judged))
+        message = "the block draws random numbers without a seed, and what is shown depends on them"
+        detail = ""
+        if again.last_line != run.last_line:
+            detail = diff(run.last_line, again.last_line, "one run", "another run")
+        elif block.output is not None and not outputs.same(self.printed(run), self.printed(again)):
+            detail = diff(self.printed(run), self.printed(again), "one run", "another run")
+        else:
+            judge = Judge(self.settings, self.page, again, self.code)
+            before = Judge(self.settings, self.page, run, self.code)
+            wrong = [
+                one
+                for one in map(judge.judge, judged)
+                if not one.holds and before.judge(one.span).holds
+            ]
+            detail = "\n".join(
+                f"line {one.span.line}: `{one.span.text}`: {one.reason}" for one in wrong
+            )
+        if not detail:
+            return []
+        return [Finding(self.page.path, block.line, message, detail, "add torch.manual_seed(0)")]
+
+    def _accelerator(self, block: Block) -> list[Finding]:
+        found = []
+        rehearsal = devices.Rehearsal()
+        run = execute(self.page, block, accelerator=devices.name(), within=rehearsal.stage())
+        where = "on a made-up accelerator"
+        remedy = "create every tensor on the device, or move it there"
+        if run.error is not None and block.raises is None:
+            message = f"{where}: {run.last_line.splitlines()[0]}"
+            found.append(
+                Finding(self.page.path, run.error_line(), message, run.traceback(), remedy)
+            )
+        elif not rehearsal.used:
+            message = f"{where}, the block puts nothing on the device"
+            found.append(Finding(self.page.path, block.line, message, remedy=remedy))
+        if devices.has_cuda():
+            run = execute(self.page, block)
+            found += [one for one in self.errors(run)]
+        return found
+
+    # Labs.
+
+    def lab(self) -> list[Finding]:
+        """All cells of a lab in one namespace, each with the sentences below it."""
+        found: list[Finding] = []
+        shared: dict[str, Any] = {}
+        with state.restored():
+            os.chdir(scratch())
+            state.seed(SEED)
+            for index, block in enumerate(self.page.blocks):
+                spans = self.spans_for(index)
+                wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
+                run = execute(self.page, block, shapes_wanted=wanted, shared=shared)
+                here = self.errors(run)
+                broke = bool(here)
+                if broke:
+                    self._unjudged(block, spans)
+                else:
+                    here = self._sentences(run, spans)
+                self.entry.blocks.append(
+                    BlockEntry(block.line, "python", "fails" if broke else "holds")
+                )
+                found += here
+                if broke:
+                    break
+        return self._note(found)
+
+    # 6, 7, 9. Pairs, freshness, ids.
+
+    def pair(self) -> list[Finding]:
+        """Where the two languages differ."""
+        other = self.project.other(self.page.path)
+        if other is None:
+            there = self.settings.counterpart(self.page.path)
+            return self._note(
+                [Finding(self.page.path, 1, f"there is no {there}", "", "translate it")]
+            )
+        return self._note(pairs.compare(self.settings, self.page, other))
+
+    def fresh(self) -> list[Finding]:
+        """Sections in which one language moved on alone."""
+        other = self.project.other(self.page.path)
+        return self._note(fresh.check(self.settings, self.page, other)) if other else []
+
+    def covered(self) -> list[Finding]:
+        """Ids that the page declares and does not treat, or the other way round."""
+        return self._note(covered.check_page(self.settings, self.page))
+
+    def whole(self) -> list[Finding]:
+        """Every proof of the page, one after the other."""
+        return [finding for proof in self.steps() for finding in proof[1]()]
+
+    def steps(self) -> list[tuple[str, Any]]:
+        """The proofs by name, in the order in which they run."""
+        steps: list[tuple[str, Any]] = [("accounted", self.accounted)]
+        if self.settings.language(self.page.path) is not None:
+            steps += [("pair", self.pair), ("fresh", self.fresh), ("covered", self.covered)]
+        if self.page.is_lab:
+            return [*steps, ("cells", self.lab)]
+        for index, block in enumerate(self.page.blocks):
+            steps.append((f"line {block.line}", partial(self.block, index)))
+        if not self.page.blocks and self.spans:
+            steps.append(("prose", self.prose))
+        return steps
+
+
+def check_project(project: Project) -> list[Finding]:
+    """What no single page can tell: ids that nobody treats, lock entries of pages that are gone."""
+    settings = project.settings
+    pages = [project.page(path) for path in project.paths()]
+    found = covered.check_project(settings, pages) if settings.languages else []
+    known = {place[1] for page in pages if (place := settings.language(page.path))}
+    for key in fresh.read_lock(settings.root / settings.lock):
+        if key.partition("#")[0] not in known:
+            message = f"the lock knows a page that is gone: {key}"
+            found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))
+    return found

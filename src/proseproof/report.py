@@ -1,0 +1,183 @@
+"""The report: what was proved on each page, as JSON that is the same for the same commit."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BlockEntry:
+    """A block: `kind` is python, gpu, sh, bash or skipped; `reason` says why it was skipped."""
+
+    line: int
+    kind: str
+    verdict: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ClaimEntry:
+    """A span and the rule that it was judged by."""
+
+    line: int
+    span: str
+    rule: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class ListingEntry:
+    """A quotation from the source."""
+
+    line: int
+    spec: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class FenceEntry:
+    """A checked output (`language` is then `output`), or a fence that is not code."""
+
+    line: int
+    language: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class FindingEntry:
+    """What did not hold."""
+
+    line: int
+    message: str
+
+
+@dataclass
+class PageEntry:
+    """Everything that was looked at on one page."""
+
+    path: str
+    sha256: str
+    blocks: list[BlockEntry] = field(default_factory=list)
+    claims: list[ClaimEntry] = field(default_factory=list)
+    outputs: list[FenceEntry] = field(default_factory=list)
+    listings: list[ListingEntry] = field(default_factory=list)
+    plains: list[FenceEntry] = field(default_factory=list)
+    findings: list[FindingEntry] = field(default_factory=list)
+    shown: int = 0
+
+    @property
+    def accounted(self) -> int:
+        """How many of the fences shown were run, compared, resolved, skipped or are not code."""
+        entries: list[BlockEntry | FenceEntry | ListingEntry] = [
+            *self.blocks,
+            *self.outputs,
+            *self.listings,
+            *self.plains,
+        ]
+        return sum(entry.verdict != "fails" for entry in entries)
+
+    @property
+    def blocks_run(self) -> int:
+        """How many blocks ran."""
+        return sum(block.verdict == "holds" for block in self.blocks)
+
+    @property
+    def claims_checked(self) -> int:
+        """How many spans were judged and found true (or proved wrong, where marked so)."""
+        return sum(claim.verdict in ("holds", "proved wrong") for claim in self.claims)
+
+    @property
+    def proved(self) -> bool:
+        """True when nothing on the page fails."""
+        return not self.findings
+
+    def is_current(self, text: str) -> bool:
+        """True when `text` is the text that was proved."""
+        return digest(text) == self.sha256
+
+
+@dataclass
+class Report:
+    """All pages of one run."""
+
+    versions: dict[str, str]
+    pages: dict[str, PageEntry] = field(default_factory=dict)
+
+    def page(self, path: str) -> PageEntry | None:
+        """The entry of one page, by its path from the project's root."""
+        return self.pages.get(path)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Counts over all pages."""
+        pages = self.pages.values()
+        return {
+            "pages": len(self.pages),
+            "shown": sum(page.shown for page in pages),
+            "accounted": sum(page.accounted for page in pages),
+            "blocks": sum(page.blocks_run for page in pages),
+            "skipped": sum(block.kind == "skipped" for page in pages for block in page.blocks),
+            "claims": sum(page.claims_checked for page in pages),
+            "outputs": sum(len(page.outputs) for page in pages),
+            "listings": sum(len(page.listings) for page in pages),
+            "findings": sum(len(page.findings) for page in pages),
+        }
+
+    def save(self, path: Path) -> None:
+        """Write the report, byte for byte the same for the same contents."""
+        pages = {name: asdict(page) for name, page in sorted(self.pages.items())}
+        data = {"versions": self.versions, "totals": self.totals, "pages": pages}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """The hash that says whether a page is the one that was proved."""
+    return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Python's version and torch's, when it is installed."""
+    found = {"python": platform.python_version()}
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        found["torch"] = importlib.metadata.version("torch")
+    return found
+
+
+def page_from(data: dict[str, Any]) -> PageEntry:
+    """One page's entry out of its JSON form."""
+    kinds: dict[str, type] = {
+        "blocks": BlockEntry,
+        "claims": ClaimEntry,
+        "outputs": FenceEntry,
+        "listings": ListingEntry,
+        "plains": FenceEntry,
+        "findings": FindingEntry,
+    }
+    values = {name: [kind(**item) for item in data[name]] for name, kind in kinds.items()}
+    return PageEntry(data["path"], data["sha256"], shown=data["shown"], **values)
+
+
+def load(path: Path) -> Report:
+    """The report at `path`; an empty one when there is none."""
+    if not path.is_file():
+        return Report(versions())
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Report(data["versions"], {name: page_from(one) for name, one in data["pages"].items()})
+
+
+def merge(old: Report, new: Iterable[PageEntry], exist: Iterable[str]) -> Report:
+    """The old report with pages replaced; pages that are gone, or other versions, drop out."""
+    pages = dict(old.pages) if old.versions == versions() else {}
+    pages.update({page.path: page for page in new})
+    kept = set(exist)
+    return Report(versions(), {path: page for path, page in pages.items() if path in kept})

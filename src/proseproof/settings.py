@@ -1,0 +1,106 @@
+"""The `[tool.proseproof]` section of a project's pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+
+class SettingsError(ValueError):
+    """The section holds something that cannot be read."""
+
+
+def expand(ranges: list[str]) -> list[str]:
+    """Ids one by one: `["T1-T3", "Q7"]` gives `["T1", "T2", "T3", "Q7"]`."""
+    ids: list[str] = []
+    for item in ranges:
+        match = re.fullmatch(r"([A-Z]+)(\d+)(?:-\1(\d+))?", item)
+        if match is None:
+            raise SettingsError(f"ids are written like T3 or T1-T11, not {item!r}")
+        letter, first, last = match.groups()
+        ids += [f"{letter}{number}" for number in range(int(first), int(last or first) + 1)]
+    return ids
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the pages are and what is asked of them."""
+
+    root: Path
+    pages: tuple[str, ...] = ("README.md", "docs")
+    languages: dict[str, str] = field(default_factory=dict)
+    rewrite: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    to_come: tuple[str, ...] = ()
+    lock: str = "docs/proof.lock"
+    report: str = ".cache/proseproof/report.json"
+
+    @classmethod
+    def load(cls, root: Path) -> Settings | None:
+        """The settings of the project at `root`, or None when it has none."""
+        file = root / "pyproject.toml"
+        if not file.is_file():
+            return None
+        section = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("proseproof")
+        if section is None:
+            return None
+        known = {one.name for one in fields(cls)} - {"root"}
+        values: dict[str, Any] = {}
+        for key, value in section.items():
+            if key not in known:
+                raise SettingsError(f"[tool.proseproof] has no key {key!r}; known: {sorted(known)}")
+            values[key] = tuple(value) if isinstance(value, list) else value
+        return cls(root=root, **values)
+
+    @cached_property
+    def required_ids(self) -> list[str]:
+        """Every id that the pages have to treat."""
+        return expand(list(self.required))
+
+    @cached_property
+    def to_come_ids(self) -> list[str]:
+        """The ids whose pages are not written yet."""
+        return expand(list(self.to_come))
+
+    def files(self) -> list[Path]:
+        """Every page and lab, sorted by path."""
+        found: set[Path] = set()
+        for name in self.pages:
+            path = self.root / name
+            if path.is_dir():
+                found |= {file for file in path.rglob("*") if self.covers(file)}
+            elif path.is_file():
+                found.add(path)
+        return sorted(found)
+
+    def covers(self, file: Path) -> bool:
+        """True for a file that is a page or a lab of this project."""
+        try:
+            relative = file.relative_to(self.root).as_posix()
+        except ValueError:
+            return False
+        if not any(relative == name or relative.startswith(f"{name}/") for name in self.pages):
+            return False
+        return file.suffix == ".md" or (file.suffix == ".py" and file.parent.name == "labs")
+
+    def language(self, path: str) -> tuple[str, str] | None:
+        """Language of a page and its path inside that language's folder."""
+        for language, folder in self.languages.items():
+            if path.startswith(f"{folder}/"):
+                return language, path.removeprefix(f"{folder}/")
+        return None
+
+    def counterpart(self, path: str) -> str | None:
+        """The same page in the other language."""
+        place = self.language(path)
+        if place is None:
+            return None
+        language, inner = place
+        others = [folder for other, folder in self.languages.items() if other != language]
+        return f"{others[0]}/{inner}" if others else None

@@ -1,0 +1,498 @@
+"""Shape comments that are asserted: `x = f(y)  # (batch, seq_len, d_model)`.
+
+The source is rewritten on its way into the interpreter: behind each line that ends in such a
+comment goes a check of what the line assigned, returned or made. Line numbers stay; under
+`torch.compile` the check folds away, since `is_compiling()` is a constant there.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+CHECK, DIMS, VALUE, COMPILING = "__shape_check__", "__dims__", "__made__", "__is_compiling__"
+Shape = tuple[int, ...]
+
+
+class ShapeError(AssertionError):
+    """A shape comment does not hold."""
+
+
+@dataclass
+class Comment:
+    """One shape comment of one source file, and whether its line ever ran."""
+
+    path: str
+    line: int
+    text: str
+    dims: ast.Tuple
+    ran: bool = False
+
+
+@dataclass
+class Watch:
+    """What shape comments saw while one block ran; only the page's own bind names for its prose."""
+
+    path: str = ""
+    bindings: dict[str, int] = field(default_factory=dict)
+    asserted: set[str] = field(default_factory=set)
+    shapes: set[Shape] = field(default_factory=set)
+
+
+registry: dict[tuple[str, int], Comment] = {}
+watches: list[Watch] = []
+
+
+def parse_dims(text: str) -> ast.Tuple | None:
+    """The tuple that a comment or span writes, when every item can be a size."""
+    text = text.strip()
+    if not (text.startswith("(") and text.endswith(")")):
+        return None
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(node, ast.Tuple) or not text_is_tuple(text):
+        return None
+    if node.elts and all(isinstance(item, ast.Tuple) for item in node.elts):
+        inner = [item for item in node.elts if isinstance(item, ast.Tuple)]
+        return node if all(_is_dim(dim) for item in inner for dim in item.elts) else None
+    return node if all(_is_dim(item) for item in node.elts) else None
+
+
+def text_is_tuple(text: str) -> bool:
+    """True when the outer parentheses are the tuple's own, as in `(a, b)` but not `(a), (b)`."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return place == len(text) - 1
+    return False
+
+
+def _is_dim(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is ... or (isinstance(node.value, int) and node.value is not True)
+    if isinstance(node, ast.Name):
+        return True
+    if isinstance(node, ast.BinOp):
+        kinds = (ast.Mult, ast.Div, ast.FloorDiv, ast.Add, ast.Sub)
+        return isinstance(node.op, kinds) and _is_dim(node.left) and _is_dim(node.right)
+    return False
+
+
+def evaluate(node: ast.expr, sizes: dict[str, int]) -> int | None:
+    """The size that an item stands for, or None while one of its names is free."""
+    if isinstance(node, ast.Constant):
+        return int(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Name):
+        return sizes.get(node.id)
+    assert isinstance(node, ast.BinOp)
+    left, right = evaluate(node.left, sizes), evaluate(node.right, sizes)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    if isinstance(node.op, ast.Add):
+        return left + right
+    if isinstance(node.op, ast.Sub):
+        return left - right
+    if right == 0 or left % right:
+        raise ShapeError(f"{ast.unparse(node)} is {left} / {right}, which leaves a rest")
+    return left // right
+
+
+def agree(dims: ast.Tuple, shape: Sequence[int], sizes: dict[str, int]) -> dict[str, int]:
+    """The names that the comparison binds; ShapeError when shape and dims disagree."""
+    items = list(dims.elts)
+    said = ast.unparse(dims)
+    gaps = [
+        n for n, item in enumerate(items) if isinstance(item, ast.Constant) and item.value is ...
+    ]
+    if len(gaps) > 1:
+        raise ShapeError(f"{said} has more than one ...")
+    if gaps:
+        missing = len(shape) - len(items) + 1
+        if missing < 0:
+            raise ShapeError(f"{said} has at least {len(items) - 1} axes, the shape is {shape}")
+        pairs = [*zip(items[: gaps[0]], shape, strict=False)]
+        pairs += zip(items[gaps[0] + 1 :], shape[gaps[0] + missing :], strict=True)
+    elif len(items) != len(shape):
+        raise ShapeError(f"{said} has {len(items)} axes, the shape is {tuple(shape)}")
+    else:
+        pairs = [*zip(items, shape, strict=True)]
+    bound = dict(sizes)
+    new: dict[str, int] = {}
+    later = []
+    for item, size in pairs:
+        if isinstance(item, ast.Name) and item.id not in bound:
+            bound[item.id] = new[item.id] = size
+        else:
+            later.append((item, size))
+    for item, size in later:
+        value = evaluate(item, bound)
+        if value is None:
+            name, value = _solve(item, size, bound)
+            if value is None:
+                raise ShapeError(f"{said}: nothing says what {ast.unparse(item)} is")
+            bound[name] = new[name] = value
+        elif value != size:
+            raise ShapeError(
+                f"{said} against {tuple(shape)}: {ast.unparse(item)} is {value}, the axis {size}"
+            )
+    return new
+
+
+def _solve(item: ast.expr, size: int, sizes: dict[str, int]) -> tuple[str, int | None]:
+    """The one free name of a product or quotient, and what it has to be."""
+    assert isinstance(item, ast.BinOp)
+    known = evaluate(item.right, sizes)
+    if known and isinstance(item.left, ast.Name):
+        if isinstance(item.op, ast.Div | ast.FloorDiv):
+            return item.left.id, size * known
+        if isinstance(item.op, ast.Mult) and size % known == 0:
+            return item.left.id, size // known
+    known = evaluate(item.left, sizes)
+    if known and isinstance(item.right, ast.Name) and isinstance(item.op, ast.Mult):
+        return item.right.id, size // known if size % known == 0 else None
+    return "", None
+
+
+class _Scope(dict[str, int]):
+    """Sizes by name, looked up in a call's bindings, its variables, on `self`, and globally."""
+
+    def __init__(self, dims: dict[str, int], frame: FrameType) -> None:
+        super().__init__()
+        self.places: list[Any] = [dims, frame.f_locals]
+        owner = frame.f_locals.get("self")
+        self.owner = owner
+        self.globals = frame.f_globals
+
+    def __missing__(self, name: str) -> int:
+        for place in self.places:
+            if type(place.get(name)) is int:
+                return int(place[name])
+        if self.owner is not None and type(getattr(self.owner, name, None)) is int:
+            return int(getattr(self.owner, name))
+        if type(self.globals.get(name)) is int:
+            return int(self.globals[name])
+        raise KeyError(name)
+
+
+def _sizes(dims: ast.AST, scope: _Scope) -> dict[str, int]:
+    found = {}
+    for node in ast.walk(dims):
+        if isinstance(node, ast.Name):
+            try:
+                found[node.id] = scope[node.id]
+            except KeyError:
+                continue
+    return found
+
+
+def check(value: Any, path: str, line: int, bindings: dict[str, int]) -> None:
+    """Assert the shape comment of `path`:`line` for the value that the line made."""
+    comment = registry[path, line]
+    frame = sys._getframe(1)
+    if value is None:  # an optional argument that was left out
+        return
+    comment.ran = True
+    dims = comment.dims
+    nested = bool(dims.elts) and isinstance(dims.elts[0], ast.Tuple)
+    values = (
+        value if nested or (isinstance(value, tuple | list) and not _is_shape(value)) else [value]
+    )
+    tuples = dims.elts if nested else [dims] * len(values)
+    if len(tuples) != len(values):
+        raise ShapeError(
+            f"{path}:{line}: {comment.text} names {len(tuples)} shapes, "
+            f"the line makes {len(values)} values"
+        )
+    for one, wanted in zip(values, tuples, strict=True):
+        if one is None:
+            continue
+        shape = one if _is_shape(one) else getattr(one, "shape", None)
+        if shape is None:
+            raise ShapeError(f"{path}:{line}: {comment.text}: a {type(one).__name__} has no shape")
+        assert isinstance(wanted, ast.Tuple)
+        try:
+            new = agree(wanted, tuple(shape), _sizes(wanted, _Scope(bindings, frame)))
+        except ShapeError as error:
+            raise ShapeError(f"{path}:{line}: {error}") from None
+        bindings.update(new)
+        for watch in watches:
+            watch.asserted.add(ast.unparse(wanted))
+            watch.shapes.add(tuple(shape))
+            if watch.path == path:
+                watch.bindings |= new
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, tuple) and (
+        hasattr(value, "numel") or (bool(value) and all(type(size) is int for size in value))
+    )
+
+
+def comments_of(source: str) -> tuple[dict[int, str], list[int], list[tuple[int, str]]]:
+    """Shape comments at line ends; those on a line of their own; and those with other words."""
+    ends: dict[int, str] = {}
+    alone: list[int] = []
+    mixed: list[tuple[int, str]] = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        line, text = token.start[0], token.string.lstrip("#").strip()
+        if parse_dims(text) is None:
+            if re.search(r"(?<![\w.\])])\(\s*\w+\s*(?:,\s*[\w*/ ]+)+,?\s*\)|torch\.Size", text):
+                mixed.append((line, token.string))
+        elif token.line[: token.start[1]].strip():
+            ends[line] = text
+        else:
+            alone.append(line)
+    return ends, alone, mixed
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Puts a check behind every statement, or around every part of one, that has a comment."""
+
+    def __init__(self, path: str, comments: dict[int, str], source: list[str], shift: int) -> None:
+        self.path, self.comments, self.source, self.shift = path, dict(comments), source, shift
+        self.used: set[int] = set()
+        self.depth = 0
+
+    def _checking(self, value: ast.expr, line: int, at: ast.AST) -> Any:
+        call = ast.Call(
+            ast.Name(CHECK, ast.Load()),
+            [
+                value,
+                ast.Constant(self.path),
+                ast.Constant(line + self.shift),
+                ast.Name(DIMS, ast.Load()),
+            ],
+            [],
+        )
+        gate = ast.Call(ast.Name(COMPILING, ast.Load()), [], [])
+        return self._place(ast.BoolOp(ast.Or(), [gate, call]), at)
+
+    @staticmethod
+    def _place(new: Any, at: Any) -> Any:
+        """Give every new node the first line of `at`, so that no line or branch is added."""
+        node: Any
+        for node in ast.walk(new):
+            if not hasattr(node, "lineno"):
+                node.lineno = node.end_lineno = at.lineno
+                node.col_offset = node.end_col_offset = at.col_offset
+        return new
+
+    def _take(self, line: int | None) -> bool:
+        if line in self.comments and line not in self.used:
+            self.used.add(line)
+            return True
+        return False
+
+    def _body(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        new: list[ast.stmt] = []
+        for node in body:
+            simple = not hasattr(node, "body") and not isinstance(node, ast.Match)
+            if simple and self._take(node.end_lineno):
+                new += self._statement(node)
+            else:
+                new.append(self.visit(node))
+        return new
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        line = node.end_lineno or node.lineno
+        self.generic_visit(node)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            read = ast.parse(ast.unparse(target).strip("()"), mode="eval").body
+            for part in ast.walk(read):
+                for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
+                    part.__dict__.pop(name, None)
+            return [node, self._place(ast.Expr(self._checking(read, line, node)), node)]
+        if isinstance(node, ast.Return | ast.Expr) and node.value is not None:
+            made = ast.Name(VALUE, ast.Store())
+            value = node.value
+            if _prints_one(value):
+                inner = value.args[0]  # type: ignore[attr-defined]
+                value.args[0] = self._wrapped(inner, line)  # type: ignore[attr-defined]
+                return [node]
+            keep = self._place(ast.Assign([made], value), node)
+            node.value = self._place(ast.Name(VALUE, ast.Load()), node)
+            proof = self._checking(ast.Name(VALUE, ast.Load()), line, node)
+            return [keep, self._place(ast.Expr(proof), node), node]
+        self.used.discard(line)
+        return [node]
+
+    def _wrapped(self, value: ast.expr, line: int) -> ast.expr:
+        """`value`, checked where it stands: `(made := value, check(made))[0]`."""
+        keep = ast.NamedExpr(ast.Name(VALUE, ast.Store()), value)
+        proof = self._checking(ast.Name(VALUE, ast.Load()), line, value)
+        pair = ast.Tuple([keep, proof], ast.Load())
+        return self._place(ast.Subscript(pair, ast.Constant(0), ast.Load()), value)  # type: ignore[no-any-return]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Descend, statement lists first, so that a comment goes to what ends on its line."""
+        for name, old in ast.iter_fields(node):
+            if isinstance(old, list) and old and isinstance(old[0], ast.stmt):
+                setattr(node, name, self._body(old))
+            elif isinstance(old, list):
+                setattr(
+                    node,
+                    name,
+                    [self.visit(item) if isinstance(item, ast.AST) else item for item in old],
+                )
+            elif isinstance(old, ast.AST):
+                setattr(node, name, self.visit(old))
+        return node
+
+    def visit(self, node: ast.AST) -> Any:
+        """Wrap the widest expression that ends where a comment inside a statement begins."""
+        end = getattr(node, "end_lineno", None)
+        if (
+            isinstance(node, ast.expr)
+            and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+            and not isinstance(node, ast.Starred | ast.Slice)
+            and end in self.comments
+            and end not in self.used
+            and self._ends_line(node)
+        ):
+            self.used.add(end)
+            self.generic_visit(node)
+            return self._wrapped(node, end)
+        return super().visit(node)
+
+    def _ends_line(self, node: ast.expr) -> bool:
+        raw = self.source[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :]
+        return re.fullmatch(rb"[\s,)\]]*#.*", raw) is not None
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        first = node.body[0]
+        arguments = node.args
+        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        checks = []
+        for argument in named[::-1]:
+            line = argument.end_lineno or argument.lineno
+            if line < first.lineno and self._take(line):
+                read = ast.Name(argument.arg, ast.Load())
+                checks.append(self._place(ast.Expr(self._checking(read, line, first)), first))
+        node.body = self._body(node.body)
+        start = self._place(ast.Assign([ast.Name(DIMS, ast.Store())], ast.Dict([], [])), first)
+        quoted = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        at = 1 if quoted and len(node.body) > 1 else 0
+        node.body[at:at] = [self._move(one, node.body[at]) for one in [start, *checks[::-1]]]
+        return node
+
+    @staticmethod
+    def _move(new: ast.stmt, at: ast.stmt) -> ast.stmt:
+        node: Any
+        for node in ast.walk(new):
+            if hasattr(node, "lineno"):
+                node.lineno = node.end_lineno = at.lineno
+        return new
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Give a function its own bindings, and check the parameters that have a comment."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """As for a plain function."""
+        return self._function(node)
+
+
+def _prints_one(value: ast.expr) -> bool:
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id == "print"
+        and len(value.args) == 1
+    )
+
+
+def rewrite(source: str, path: str, shift: int = 0) -> tuple[ast.Module, list[int]]:
+    """The checked syntax tree, and the lines of shape comments that belong to nothing.
+
+    `shift` is added to line numbers in `registry`, for code that begins inside a page.
+    """
+    tree = ast.parse(source, path)
+    ends, alone, _ = comments_of(source)
+    last = shift + len(source.splitlines())
+    for place in [*registry]:
+        if place[0] == path and shift < place[1] <= last:
+            del registry[place]
+    for line, text in ends.items():
+        dims = parse_dims(text)
+        assert dims is not None
+        registry[path, line + shift] = Comment(path, line + shift, text, dims)
+    rewriter = _Rewriter(path, ends, source.splitlines(), shift)
+    tree.body = rewriter._body(tree.body)
+    lost = sorted({*alone, *(set(ends) - rewriter.used)})
+    return ast.fix_missing_locations(tree), lost
+
+
+def namespace() -> dict[str, Any]:
+    """The names that rewritten code refers to."""
+    try:
+        from torch.compiler import is_compiling
+    except ImportError:
+        is_compiling = bool
+    return {CHECK: check, DIMS: {}, COMPILING: is_compiling}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module with its shape comments asserted; no byte code is kept."""
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
+        """Compile the rewritten source."""
+        source = importlib.util.decode_source(data) if isinstance(data, bytes) else data
+        name = str(path)
+        if not comments_of(source)[0] and not comments_of(source)[1]:
+            return compile(source, name, "exec", dont_inherit=True)
+        tree, lost = rewrite(source, name)
+        for line in lost:
+            dims = ast.Tuple([], ast.Load())
+            registry.setdefault((name, line), Comment(name, line, "", dims))
+        return compile(tree, name, "exec", dont_inherit=True)
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Always from the source: cached byte code would lack the checks."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module with the check in reach."""
+        module.__dict__.update(namespace())
+        super().exec_module(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of the packages whose shape comments are asserted."""
+
+    def __init__(self, packages: Iterable[str]) -> None:
+        self.packages = tuple(packages)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The usual spec, with our loader."""
+        if fullname.partition(".")[0] not in self.packages:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is None:
+            for finder in sys.meta_path:
+                if finder is not self and finder is not importlib.machinery.PathFinder:
+                    spec = finder.find_spec(fullname, path, target)
+                    if spec is not None:
+                        break
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec

@@ -1,0 +1,125 @@
+"""The interpreter's global state, put back after each block so that the next one starts clean."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import random
+import sys
+import warnings
+import webbrowser
+from collections.abc import Iterator
+from typing import Any
+
+
+class WindowError(RuntimeError):
+    """A block tried to open a window."""
+
+
+def _no_browser(url: str, *_: Any, **__: Any) -> bool:
+    raise WindowError(f"opens a browser window: {url}")
+
+
+def seed(number: int) -> None:
+    """Set every random generator that is loaded."""
+    random.seed(number)
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None:
+        numpy.random.seed(number % 2**32)
+    if torch is not None:
+        torch.manual_seed(number)
+
+
+def random_state() -> dict[str, Any]:
+    """Where every random generator that is loaded stands, in a form that can be compared."""
+    state: dict[str, Any] = {"random": random.getstate()}
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None:
+        name, keys, *rest = numpy.random.get_state()
+        state["numpy"] = (name, keys.tobytes(), *rest)
+    if torch is not None:
+        state["torch"] = bytes(torch.get_rng_state().numpy())
+    return state
+
+
+def _torch_settings(torch: Any) -> dict[str, tuple[Any, Any]]:
+    """Torch's global switches: how each is set, and what it is now."""
+    cuda, mha = torch.backends.cuda, torch.backends.mha
+    return {
+        "default dtype": (torch.set_default_dtype, torch.get_default_dtype()),
+        "gradients": (torch.set_grad_enabled, torch.is_grad_enabled()),
+        "deterministic": (
+            torch.use_deterministic_algorithms,
+            torch.are_deterministic_algorithms_enabled(),
+        ),
+        "threads": (torch.set_num_threads, torch.get_num_threads()),
+        "precision": (
+            torch.set_float32_matmul_precision,
+            torch.get_float32_matmul_precision(),
+        ),
+        "flash": (cuda.enable_flash_sdp, cuda.flash_sdp_enabled()),
+        "efficient": (cuda.enable_mem_efficient_sdp, cuda.mem_efficient_sdp_enabled()),
+        "math": (cuda.enable_math_sdp, cuda.math_sdp_enabled()),
+        "fast path": (mha.set_fastpath_enabled, mha.get_fastpath_enabled()),
+    }
+
+
+@contextlib.contextmanager
+def restored() -> Iterator[None]:
+    """Put back, at the end, what the code inside may have changed for everybody."""
+    kept: dict[str, Any] = {
+        "cwd": os.getcwd(),
+        "environ": dict(os.environ),
+        "argv": list(sys.argv),
+        "path": list(sys.path),
+        "main": sys.modules["__main__"],
+        "stdout": sys.stdout,
+        "stderr": sys.stderr,
+        "stdin": sys.stdin,
+        "limit": sys.getrecursionlimit(),
+        "browser": webbrowser.open,
+        "random": random.getstate(),
+    }
+    numpy, torch, pyplot = (
+        sys.modules.get(name) for name in ("numpy", "torch", "matplotlib.pyplot")
+    )
+    matplotlib = sys.modules.get("matplotlib")
+    settings = _torch_settings(torch) if torch else {}
+    generator = torch.get_rng_state() if torch else None
+    printing = copy.copy(torch._tensor_str.PRINT_OPTS) if torch else None
+    numpy_state = (numpy.random.get_state(), numpy.get_printoptions()) if numpy else None
+    drawing = dict(matplotlib.rcParams) if matplotlib else None
+    os.environ["MPLBACKEND"] = "Agg"
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        os.environ.pop(name, None)
+    webbrowser.open = _no_browser
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        os.chdir(kept["cwd"])
+        os.environ.clear()
+        os.environ.update(kept["environ"])
+        sys.argv[:], sys.path[:] = kept["argv"], kept["path"]
+        sys.modules["__main__"] = kept["main"]
+        sys.stdout, sys.stderr, sys.stdin = kept["stdout"], kept["stderr"], kept["stdin"]
+        sys.setrecursionlimit(kept["limit"])
+        webbrowser.open = kept["browser"]
+        random.setstate(kept["random"])
+        for name, (put, value) in settings.items():
+            if torch is not None and _torch_settings(torch)[name][1] != value:
+                put(value)
+        if torch is not None:
+            torch.set_rng_state(generator)
+            torch._tensor_str.PRINT_OPTS = printing
+            if torch.get_default_device().type != "cpu":
+                torch.set_default_device(None)
+        if numpy is not None and numpy_state is not None:
+            numpy.random.set_state(numpy_state[0])
+            numpy.set_printoptions(**numpy_state[1])
+        pyplot = pyplot or sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
+        if matplotlib is not None and drawing is not None and dict(matplotlib.rcParams) != drawing:
+            dict.update(matplotlib.rcParams, drawing)

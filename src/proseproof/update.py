@@ -1,0 +1,56 @@
+"""Rewriting what pages show as output, and the figures that blocks draw; nothing else."""
+
+from __future__ import annotations
+
+from proseproof import figures, outputs
+from proseproof.execution import execute
+from proseproof.finding import Finding
+from proseproof.page import Block
+from proseproof.proof import PageProof, Project
+
+MARK = "<!--pytest-codeblocks:expected-output-->"
+
+
+def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
+    """The lines to put in place of which, or None when the page shows the truth."""
+    body = [f"{block.indent}{line}".rstrip() for line in outputs.lines_of(printed)]
+    if block.output is not None:
+        if outputs.same(block.output.text, printed):
+            return None
+        return block.output.first - 1, block.output.last, body
+    if block.silent or not printed.strip():
+        return None
+    fence = [f"{block.indent}{MARK}", f"{block.indent}```text", *body, f"{block.indent}```"]
+    return block.last + 1, block.last + 1, ["", *fence]
+
+
+def update(project: Project, path: str) -> tuple[bool, list[Finding]]:
+    """Whether the page's file was rewritten, and the blocks that could not be run."""
+    proof = PageProof(project, path)
+    page, root = proof.page, project.settings.root
+    if page.is_lab or page.findings:
+        return False, page.findings
+    lines = page.text.split("\n")
+    found: list[Finding] = []
+    for block in reversed(page.blocks):
+        if block.language != "python" or block.skip is not None:
+            continue
+        run = execute(page, block)
+        broken = proof.errors(run)
+        if broken:
+            found += broken
+            continue
+        edit = _edit(block, proof.printed(run))
+        if edit is not None:
+            begin, end, body = edit
+            lines[begin:end] = body
+        for _, name, file in block.figures:
+            target = root / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(figures.drawn(eval(name, dict(run.namespace))), encoding="utf-8")
+    text = "\n".join(lines)
+    if text == page.text:
+        return False, found
+    (root / path).write_text(text, encoding="utf-8")
+    del project.pages[path]
+    return True, found

@@ -1,0 +1,167 @@
+"""Traces: which names and shapes they give, and that they change nothing."""
+
+import sys
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from headwise import MultiHeadAttention, split_heads
+from headwise.layers import EncoderLayer
+from headwise.trace import Step, Trace, trace
+
+X = torch.randn(2, 5, 12)
+
+
+def doubled(x: Tensor) -> Tensor:
+    y = x + x
+    y = y.transpose(0, 1)
+    _hidden = y * 2
+    total = [y[i].sum() for i in range(2)]
+    return y if total else x
+
+
+def nested(x: Tensor) -> Tensor:
+    z = doubled(x)
+    return z[0]
+
+
+def failing(x: Tensor) -> Tensor:
+    raise ArithmeticError(f"{x.shape}")
+
+
+def names_and_shapes(steps: Trace) -> list[tuple[str, tuple[int, ...]]]:
+    return [(step.name, step.shape) for step in steps]
+
+
+def test_steps_are_arguments_and_new_tensors_in_order() -> None:
+    assert names_and_shapes(trace(doubled, torch.zeros(2, 3))) == [
+        ("x", (2, 3)),
+        ("y", (2, 3)),
+        ("y", (3, 2)),
+    ]
+
+
+def test_what_is_returned_without_a_name_is_the_last_step() -> None:
+    steps = trace(nested, torch.zeros(2, 3))
+    assert steps[-1] == Step("return", (2,), "nested", 0)
+
+
+def test_each_unnamed_part_of_a_returned_tuple_is_a_step() -> None:
+    def parts(x: Tensor) -> tuple[Tensor, Tensor, int]:
+        return x, x[0], 3
+
+    steps = trace(parts, torch.zeros(2, 3))
+    assert names_and_shapes(steps) == [("x", (2, 3)), ("return", (3,))]
+
+
+def test_calls_have_a_depth_and_do_not_repeat_their_arguments() -> None:
+    steps = trace(nested, torch.zeros(2, 3))
+    assert [(step.name, step.function, step.depth) for step in steps] == [
+        ("x", "nested", 0),
+        ("y", "doubled", 1),
+        ("y", "doubled", 1),
+        ("z", "nested", 0),
+        ("return", "nested", 0),
+    ]
+
+
+def test_lambda_is_traced_as_well() -> None:
+    steps = trace(lambda x: split_heads(x, 3), X)
+    assert names_and_shapes(steps) == [
+        ("x", (2, 5, 12)),
+        ("x", (2, 5, 3, 4)),
+        ("return", (2, 3, 5, 4)),
+    ]
+
+
+def test_change_of_shape_in_place_is_a_step() -> None:
+    def grow(x: Tensor) -> Tensor:
+        y = x.clone()
+        y.unsqueeze_(0)
+        return y
+
+    steps = trace(grow, torch.zeros(3))
+    assert names_and_shapes(steps) == [("x", (3,)), ("y", (3,)), ("y", (1, 3))]
+
+
+def test_multi_head_attention_shows_the_names_of_the_formula() -> None:
+    module = MultiHeadAttention(12, 3)
+    steps = trace(module, X, need_weights=True)
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for name, shape, *_ in steps:
+        shapes.setdefault(name, []).append(shape)
+    assert shapes["query"] == [(2, 5, 12)]
+    assert (2, 3, 5, 4) in shapes["Q"] and (2, 3, 5, 4) in shapes["K"] and "V" in shapes
+    assert shapes["scores"] == [(2, 3, 5, 5)]
+    assert set(shapes["weights"]) == {(2, 3, 5, 5)}
+    assert shapes["out"][0] == (2, 3, 5, 4) and shapes["out"][-1] == (2, 5, 12)
+    order = [name for name, *_ in steps if name in ("query", "Q", "scores", "weights")]
+    assert list(dict.fromkeys(order)) == ["query", "Q", "scores", "weights"]
+
+
+def test_private_checks_are_left_out() -> None:
+    steps = trace(MultiHeadAttention(12, 3), X)
+    assert not any(step.function.rpartition(".")[2].startswith("_") for step in steps)
+
+
+def test_layer_shows_its_own_steps_and_those_below() -> None:
+    steps = trace(EncoderLayer(12, 3), X)
+    assert {"EncoderLayer.forward", "MultiHeadAttention.forward", "FeedForward.forward"} <= {
+        step.function for step in steps
+    }
+    hidden = steps.within("FeedForward.forward")
+    assert ("hidden", (2, 5, 48)) in names_and_shapes(hidden)
+    assert {step.function for step in hidden} == {"FeedForward.forward"}
+
+
+def test_module_of_pytorch_shows_what_goes_in_and_out() -> None:
+    steps = trace(nn.Linear(12, 4), X)
+    assert names_and_shapes(steps) == [("input", (2, 5, 12)), ("return", (2, 5, 4))]
+
+
+def test_results_and_random_numbers_are_not_affected() -> None:
+    module = MultiHeadAttention(12, 3, dropout=0.5)
+    seen: list[Tensor] = []
+
+    def run(x: Tensor) -> Tensor:
+        seen.append(module(x))
+        return seen[-1]
+
+    torch.manual_seed(0)
+    run(X)
+    torch.manual_seed(0)
+    trace(run, X)
+    assert torch.equal(seen[0], seen[1])
+
+
+def test_tracing_is_restored_even_after_an_error() -> None:
+    before = sys.gettrace()
+    with pytest.raises(ArithmeticError, match="2, 5, 12"):
+        trace(failing, X)
+    assert sys.gettrace() is before
+    trace(doubled, X)
+    assert sys.gettrace() is before
+
+
+def test_table_is_markdown_with_the_names_of_sizes() -> None:
+    steps = trace(lambda x: split_heads(x, 3), torch.zeros(2, 1, 12)).within("split_heads")
+    assert steps.markdown({"batch": 2, "num_heads": 3, "d_k": 4, "seq_len": 1}) == (
+        "| step | shape | in |\n"
+        "|---|---|---|\n"
+        "| `x` | `(batch, 1, num_heads, d_k)` | `split_heads` |"
+    )
+
+
+def test_table_without_names_shows_numbers() -> None:
+    assert "| `y` | `(5, 2, 12)` | `doubled` |" in trace(doubled, X).markdown()
+
+
+def test_two_names_for_one_size_are_refused() -> None:
+    with pytest.raises(ValueError, match="names: got 4 for num_heads and for d_k"):
+        trace(doubled, X).markdown({"num_heads": 4, "d_k": 4})
+
+
+def test_names_need_sizes() -> None:
+    with pytest.raises(ValueError, match="batch: got 0"):
+        trace(doubled, X).markdown({"batch": 0})

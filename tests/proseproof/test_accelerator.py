@@ -1,0 +1,58 @@
+"""Blocks for a GPU run on the CPU and, for rehearsal, on a made-up accelerator."""
+
+import pytest
+from sample_site import Site
+
+HEAD = """<!--proseproof: gpu-->
+```python
+import torch
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+torch.manual_seed(0)
+"""
+RIGHT = [
+    "x = torch.randn(2, 3, device=device)\nmask = torch.ones(3, dtype=torch.bool, device=device)\n"
+    "y = x.masked_fill(mask, 0.0)",
+    "layer = nn.Linear(3, 3).to(device)\nassert layer(torch.ones(2, 3, device=device)).sum() != 0",
+    "layer = nn.MultiheadAttention(4, 2, batch_first=True).to(device)\n"
+    "x = torch.randn(2, 3, 4).to(device)\nout, weights = layer(x, x, x)\nloss = out.sum()\n"
+    "loss.backward()\nvalue = loss.item()",
+    "layer = nn.Linear(3, 1).to(device)\n"
+    "step = torch.optim.AdamW(layer.parameters())\nlayer(torch.ones(2, 3, device=device)).sum()"
+    ".backward()\nstep.step()",
+    "x = torch.ones(3, device=device)\nassert torch.allclose(x, x) and (x > 0).all()\n"
+    "y = x.cpu().numpy()",
+    "x = torch.zeros(2, 3, device=device)  # (2, 3)",
+]
+WRONG = [
+    ("x = torch.randn(2, 3, device=device)\ny = x + torch.ones(3)", 8),
+    (
+        "x = torch.randn(2, 3, device=device)\n"
+        "y = x.masked_fill(torch.ones(3, dtype=torch.bool), 0.0)",
+        8,
+    ),
+    ("layer = nn.Linear(3, 3)\ny = layer(torch.ones(2, 3, device=device))", 8),
+    ("layer = nn.Linear(3, 3).to(device)\n\ny = layer(torch.ones(2, 3))", 9),
+    ("x = torch.ones(3, device=device)\nok = torch.allclose(x, torch.ones(3))", 8),
+    ("x = torch.ones(3, device=device)\ny = x.numpy()", 8),
+    ("x = torch.ones(3)", 2),
+    ("x = torch.zeros(2, 3, device=device)  # (3, 2)", 7),
+]
+
+
+@pytest.mark.parametrize("code", RIGHT)
+def test_block_that_follows_its_device_is_no_alarm(site: Site, code: str) -> None:
+    assert site.page(f"{HEAD}{code}\n```\n") == []
+
+
+@pytest.mark.parametrize(("code", "line"), WRONG)
+def test_tensor_left_behind_is_caught_at_its_line(site: Site, code: str, line: int) -> None:
+    findings = site.page(f"{HEAD}{code}\n```\n")
+    assert [one.line for one in findings] == [line]
+
+
+def test_rehearsal_leaves_the_cpu_run_alone(site: Site) -> None:
+    head = HEAD.replace('device = "cuda" if torch.cuda.is_available() else "cpu"', 'device = "cpu"')
+    findings = site.page(f"{head}x = torch.ones(2)\nprint(x)\n```\n")
+    assert "what this block prints is not shown" in findings[0].message

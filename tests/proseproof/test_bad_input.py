@@ -1,0 +1,127 @@
+"""Bad pages fail on their own, with a line, and leave the next page alone."""
+
+import os
+import random
+
+import pytest
+import torch
+from sample_site import Site, places
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Text\n\n```python\nx = 1\n", 3),
+        ("---\ntitle: [\n---\n\nText\n", 3),
+        ("---\n- a\n---\n\nText\n", 1),
+        ("---\ntitle: a\n\nText\n", 1),
+        ("Text\n\n<!-- open\n", 3),
+        ("Text\n\n!!! note\n\n    ```python\n    x = 1\n  ```\n", 7),
+    ],
+)
+def test_malformed_page_is_caught_at_its_line(site: Site, text: str, line: int) -> None:
+    assert f"README.md:{line}" in places(site.page(text))
+
+
+def test_page_that_is_not_utf8_is_caught_at_its_line(site: Site) -> None:
+    (site.root / "README.md").write_bytes(b"Text\n\nna\xefve\n")
+    assert places(site.prove("README.md")) == ["README.md:3"]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "word"),
+    [
+        ("import sys\nsys.exit(3)", 3, "leaves the interpreter"),
+        ("exit()", 2, "leaves the interpreter"),
+        ("for n in range(10**6):\n    print('x' * 100)", 3, "prints more than"),
+        ("import os\nos.chdir('/')", 1, "working directory"),
+        ("import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()", 4, "window"),
+        ("import webbrowser\nwebbrowser.open('https://example.org')", 3, "window"),
+        ("x = (", 2, "SyntaxError"),
+        ("def f():\n    return 1 / 0\n\nf()", 3, "ZeroDivisionError"),
+        ("import json\njson.loads('{')", 3, "JSONDecodeError"),
+        ("input()", 2, ""),
+    ],
+)
+def test_block_that_misbehaves_is_caught_at_its_line(
+    site: Site, code: str, line: int, word: str
+) -> None:
+    findings = site.page(f"```python\n{code}\n```\n")
+    assert places(findings) == [f"README.md:{line}"]
+    assert word in findings[0].message
+
+
+def test_traceback_shows_the_lines_of_the_page(site: Site) -> None:
+    text = (
+        "Text\n\n- item\n\n    ```python\n    def f():\n        return 1 / 0\n\n    f()\n    ```\n"
+    )
+    (finding,) = site.page(text)
+    assert 'File "README.md", line 9, in <module>\n    f()' in finding.detail
+    assert 'File "README.md", line 7, in f\n    return 1 / 0' in finding.detail
+    assert "proseproof" not in finding.detail
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random\nrandom.seed(1)",
+        "import torch\ntorch.manual_seed(1)",
+        "import torch\ntorch.set_default_dtype(torch.float64)",
+        "import torch\ntorch.set_grad_enabled(False)",
+        "import torch\ntorch.set_printoptions(precision=1)",
+        "import torch\ntorch.set_default_device('meta')",
+        "import numpy\nnumpy.random.seed(1)",
+        "import os\nos.environ['HEADS'] = '8'",
+        "import sys\nsys.path.append('/nowhere')",
+        "import sys, io\nsys.stdout = io.StringIO()",
+        "import warnings\nwarnings.simplefilter('error')",
+        "import matplotlib\nmatplotlib.rcParams['font.size'] = 99",
+    ],
+)
+def test_block_cannot_change_anything_for_the_next(site: Site, code: str) -> None:
+    def state() -> list[object]:
+        import sys
+        import warnings
+
+        import matplotlib
+        import numpy
+
+        return [
+            random.getstate(),
+            torch.get_rng_state().tolist(),
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            str(torch.tensor([0.123456])),
+            torch.get_default_device(),
+            numpy.random.get_state()[1].tolist(),  # type: ignore[index,union-attr]
+            dict(os.environ),
+            list(sys.path),
+            sys.stdout,
+            list(warnings.filters),
+            dict(matplotlib.rcParams),
+            os.getcwd(),
+        ]
+
+    before = state()
+    assert site.page(f"```python\n{code}\n```\n") == []
+    assert state() == before
+
+
+def test_what_blocks_need_of_a_fresh_interpreter_is_there(site: Site) -> None:
+    code = (
+        "from __future__ import annotations\nimport inspect, pickle\nfrom dataclasses import dataclass"
+        "\n\n@dataclass\nclass A:\n    x: int\n\n    def go(self):\n        return 1\n\n"
+        "assert pickle.loads(pickle.dumps(A(1))) == A(1)\nassert inspect.getsource(A.go)\n"
+        "assert inspect.getsource(A).startswith('@dataclass')\nif __name__ == '__main__':\n    ok = A(2)"
+    )
+    assert site.page(f"```python\n{code}\n```\n\nHere `ok.x == 2`.\n") == []
+
+
+def test_block_starts_from_an_empty_namespace(site: Site) -> None:
+    text = "```python\nleft = 1\n```\n\n```python\nleft\n```\n"
+    assert places(site.page(text)) == ["README.md:6"]
+
+
+def test_files_written_by_a_block_stay_out_of_the_project(site: Site) -> None:
+    assert site.page("```python\nn = open('a.txt', 'w').write('a')\n```\n") == []
+    assert not (site.root / "a.txt").exists()

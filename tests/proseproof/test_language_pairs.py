@@ -1,0 +1,124 @@
+"""The two pages of a pair show and claim the same."""
+
+import pytest
+from sample_site import Site, places
+
+ZH = """
+---
+title: 标题
+ids: [T1]
+---
+# 一 {#one}
+
+```python
+n = 3  # (注释) 三
+print(n)
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+3
+```
+
+这里 `n == 3`，见[下文](#t1-two)和[网站](https://zh.example.org/a)。
+
+## 二 {#t1-two}
+
+![图](figure.zh.svg)
+
+```python title="src/lib.py"
+--8<-- "src/lib.py:double"
+```
+
+名字 `double`，文字 `汉字`{.text}。
+"""
+EN = """
+---
+title: Title
+ids: [T1]
+---
+# One {#one}
+
+```python
+# A comment, which is a translator's own affair
+n = 3
+print(n)
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+3
+```
+
+See [below](#t1-two) and [the site](https://en.example.org/a): `n == 3`.
+
+## Two {#t1-two}
+
+![A figure](figure.en.svg)
+
+```python title="src/lib.py"
+--8<-- "src/lib.py:double"
+```
+
+The name `double`, once more `double`, the word `word`{.text}.
+"""
+
+
+@pytest.fixture
+def pair(site: Site) -> Site:
+    site.write(
+        "src/lib.py", "def double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n"
+    )
+    site.write("docs/zh/figure.zh.svg", "<svg/>")
+    site.write("docs/en/figure.en.svg", "<svg/>")
+    site.pair(ZH, EN)
+    return site
+
+
+@pytest.mark.parametrize("path", ["docs/zh/x.md", "docs/en/x.md"])
+def test_true_translation_is_no_alarm(pair: Site, path: str) -> None:
+    assert pair.proof(path).pair() == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ("{#t1-two}\n", "{#t1-tow}\n", 21, "headings"),
+        ("## Two", "### Two", 21, "headings"),
+        ("n = 3\n", "n = 4\n", 7, "blocks"),
+        ("print(n)\n", "print(n)  # (2, 3)\n", 10, "shape comments"),
+        ("```python\n#", "<!--proseproof: silent-->\n```python\n#", 8, "blocks"),
+        ("text\n3", "text\n4", 14, "outputs"),
+        ("lib.py:double", "lib.py:triple", 25, "listings"),
+        ("figure.en.svg", "figure2.en.svg", 23, "figures"),
+        ("ids: [T1]", "ids: [T2]", 1, "front matter"),
+        ("`n == 3`", "`n == 4`", 5, "claims"),
+        ("`double`, once", "`triple`, once", 21, "claims"),
+        ("](#t1-two)", "](#one)", 5, "links"),
+        ("https://en.example.org/a", "https://en.example.org/b", 5, "links"),
+    ],
+)
+def test_difference_is_caught_and_shown(
+    pair: Site, old: str, new: str, line: int, what: str
+) -> None:
+    assert old in EN
+    pair.write("docs/en/x.md", EN.replace(old, new, 1))
+    findings = pair.proof("docs/en/x.md").pair()
+    assert f"docs/en/x.md:{line}" in places(findings)
+    assert what in " ".join(finding.message for finding in findings)
+    assert any(finding.message.startswith(what) and finding.detail for finding in findings)
+
+
+def test_differences_stand_side_by_side(pair: Site) -> None:
+    pair.write("docs/en/x.md", EN.replace("n = 3\n", "n = 4\n"))
+    (finding,) = pair.proof("docs/en/x.md").pair()
+    rows = finding.detail.splitlines()
+    assert rows[0].split() == ["docs/en/x.md:7", "|", "docs/zh/x.md:7"]
+    assert any("n = 4" in row and "≠" in row for row in rows)
+
+
+def test_page_without_a_counterpart_is_caught(site: Site) -> None:
+    site.write("docs/zh/only.md", "# 一 {#one}\n")
+    findings = site.proof("docs/zh/only.md").pair()
+    assert places(findings) == ["docs/zh/only.md:1"]
+    assert "docs/en/only.md" in findings[0].message

@@ -1,0 +1,114 @@
+"""The plugin in a real test run, and the report that it leaves."""
+
+import json
+
+from sample_site import Site
+
+from proseproof.report import digest, load
+
+GOOD = "# A {#a}\n\n```python\nn = 1\n```\n\nHere `n == 1`.\n"
+LAB = "# %% [markdown]\n# # Lab {#lab}\n# %%\nn = 1\n# %% [markdown]\n# `n == 1`\n"
+
+
+def agreed(site: Site) -> Site:
+    site.pair(GOOD, GOOD)
+    site.pair(LAB, LAB, "labs/l.py")
+    site.write("README.md", "Text `None`.\n")
+    assert site.run("proseproof", "confirm", "--all").returncode == 0
+    return site
+
+
+def test_good_project_passes_and_is_counted(site: Site) -> None:
+    done = agreed(site).run("pytest", "-v")
+    assert done.returncode == 0, done.stdout
+    assert "docs/zh/x.md::line 3 PASSED" in done.stdout
+    assert "proseproof: 4 shown, 4 accounted for; 4 claims hold" in done.stdout
+
+
+def test_bad_page_fails_with_its_line_and_the_next_page_does_not(site: Site) -> None:
+    agreed(site)
+    bad = "# B {#b}\n\n```python\nimport sys\nsys.exit()\n```\n"
+    site.pair(bad, bad, "a.md")
+    (site.root / "docs/zh/b.md").write_bytes(b"\xff\n")
+    (site.root / "docs/en/b.md").write_bytes(b"\xff\n")
+    done = site.run("pytest")
+    assert done.returncode == 1
+    assert "INTERNALERROR" not in done.stdout
+    assert "docs/zh/a.md:5: the block leaves the interpreter" in done.stdout
+    assert "docs/zh/b.md:1: not UTF-8" in done.stdout
+    failed = {line.split("::")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")}
+    assert failed == {f"FAILED docs/{one}/{name}.md" for one in ("zh", "en") for name in "ab"}
+
+
+def test_project_without_a_section_is_left_alone(site: Site) -> None:
+    agreed(site)
+    site.write("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "--codeblocks"\n')
+    done = site.run("pytest", "docs", "-v")
+    assert "docs/zh/x.md::line 3 PASSED" in done.stdout
+    assert "accounted" not in done.stdout
+
+
+def test_page_proved_alone_updates_its_entry_only(site: Site) -> None:
+    agreed(site).run("pytest")
+    file = site.root / ".cache/proseproof/report.json"
+    before = load(file)
+    site.write("docs/zh/x.md", GOOD.replace("Here", "这里"))
+    site.write("docs/en/x.md", GOOD.replace("Here", "There"))
+    site.run("proseproof", "confirm")
+    site.run("pytest", "docs/zh/x.md")
+    after = load(file)
+    text = (site.root / "docs/zh/x.md").read_text(encoding="utf-8")
+    zh, en = after.page("docs/zh/x.md"), after.page("docs/en/x.md")
+    assert zh is not None and zh.is_current(text) and not zh.is_current(text + "\n")
+    assert en == before.page("docs/en/x.md")
+    assert site.run("proseproof", "report").returncode == 1  # the other page is not the proved one
+
+
+def test_part_of_a_page_does_not_count_as_proved(site: Site) -> None:
+    agreed(site).run("pytest", "docs/zh/x.md::line 3")
+    assert load(site.root / ".cache/proseproof/report.json").pages == {}
+
+
+def test_report_is_the_same_each_time_and_holds_every_verdict(site: Site) -> None:
+    file = agreed(site).root / ".cache/proseproof/report.json"
+    runs = []
+    for _ in range(2):
+        assert site.run("pytest", "README.md", "docs").returncode == 0
+        runs.append(file.read_bytes())
+    assert runs[0] == runs[1]
+    data = json.loads(runs[0])
+    page = data["pages"]["docs/en/x.md"]
+    assert page["sha256"] == digest(GOOD)
+    assert page["blocks"] == [{"line": 3, "kind": "python", "verdict": "holds", "reason": ""}]
+    assert page["claims"] == [
+        {"line": 7, "span": "n == 1", "rule": "comparison", "verdict": "holds"}
+    ]
+    assert data["totals"]["pages"] == 5
+    done = site.run("proseproof", "report")
+    assert done.returncode == 0, done.stdout
+    assert "4 shown, 4 accounted for" in done.stdout
+
+
+def test_lab_is_run_again_only_when_something_changed(site: Site) -> None:
+    site.configure('rewrite = ["lib"]\n')
+    site.write("src/lib.py", "")
+    site.write("lib/__init__.py", "value = 1\n")
+    lab = f"# %%\nimport lib\nopen('{site.root}/runs', 'a').write('x')\nlib.value\n"
+    site.write("docs/labs/l.py", lab)
+
+    def runs() -> int:
+        assert site.run("pytest", "docs/labs/l.py").returncode == 0
+        return len((site.root / "runs").read_text())
+
+    assert [runs(), runs()] == [1, 1]
+    site.write("lib/__init__.py", "value = 2\n")
+    assert [runs(), runs()] == [2, 2]
+    site.write("docs/labs/l.py", lab + "\n")
+    assert [runs(), runs()] == [3, 3]
+
+
+def test_lab_that_fails_is_not_kept(site: Site) -> None:
+    site.write("docs/labs/l.py", "# %%\n1 / 0\n")
+    for _ in range(2):
+        done = site.run("pytest", "docs/labs/l.py")
+        assert "docs/labs/l.py:2: ZeroDivisionError" in done.stdout

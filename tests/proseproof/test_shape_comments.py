@@ -1,0 +1,221 @@
+"""A shape at the end of a line is asserted whenever the line runs."""
+
+import copy
+import importlib
+import inspect
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_site import Site, places
+
+from proseproof import shapes
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = x  # (2, 3, 4)",
+        "y = x  # (batch, seq_len, d_model)",
+        "y = x.flatten(1)  # (batch, seq_len * d_model)",
+        "y = x.view(2, 3, 2, 2)  # (batch, seq_len, h, d_model / h)",
+        "y = x  # (..., 4)",
+        "y = x  # (batch, ...)",
+        "y = x.sum()  # ()",
+        "y = x[:1]  # (1, ...)",
+        "y, z = x, x  # (batch, seq_len, d_model)",
+        "y, z = x, x[0]  # ((batch, seq_len, d_model), (seq_len, d_model))",
+        "box.y = x  # (batch, seq_len, d_model)",
+        "x += 1  # (batch, seq_len, d_model)",
+        "x.flatten()  # (24,)",
+        "x.shape  # (2, 3, 4)",
+        "y = (\n    x.flatten(1)  # (batch, 12)\n    .transpose(0, 1)  # (12, batch)\n)",
+        "y = torch.cat([\n    x,  # (2, 3, 4)\n    x,\n])  # (4, 3, 4)",
+        "# (not, a, shape, comment) because words follow",
+    ],
+)
+def test_true_shape_comment_passes(site: Site, line: str) -> None:
+    code = "import torch\nclass Box: pass\nbox = Box()\nbatch = 2\nx = torch.zeros(2, 3, 4)\n"
+    code += "def f(x, seq_len=3):\n" + "".join(
+        f"    {one}\n" for one in [*line.split("\n"), "return x"]
+    )
+    words = "words follow" in line
+    assert [one.line for one in site.page(f"```python\n{code}f(x)\n```\n")] == [8] * words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = x  # (2, 3, 5)",
+        "y = x  # (seq_len, batch, d_model)",
+        "y = x  # (batch, n, n)",
+        "y = x.flatten(1)  # (batch, batch * 5)",
+        "y = x  # (batch, d_model)",
+        "y = x  # (..., 3)",
+        "y, z = x, x[0]  # (batch, 3, 4)",
+        "x = x.transpose(1, 2)  # (batch, 3, 4)",
+        "y = 3  # (batch,)",
+        "y = (\n    x.flatten(1)  # (batch, 13)\n)",
+        "y = torch.cat([\n    x,  # (2, 3, 5)\n    x,\n])",
+    ],
+)
+def test_false_shape_comment_is_caught_at_its_line(site: Site, line: str) -> None:
+    code = "import torch\nx = torch.zeros(2, 3, 4)\ndef f(x, batch=2):\n"
+    code += "".join(f"    {one}\n" for one in line.split("\n"))
+    (finding,) = site.page(f"```python\n{code}f(x)\n```\n")
+    assert finding.path == "README.md"
+    comment = next(n for n, text in enumerate(line.split("\n"), 5) if "#" in text)
+    assert f"README.md:{comment}: " in finding.message
+
+
+def test_name_stands_for_one_size_within_a_call_only(site: Site) -> None:
+    code = "import torch\ndef f(x):\n    y = x  # (n,)\nf(torch.zeros(2))\nf(torch.zeros(3))\n"
+    assert site.page(f"```python\n{code}```\n") == []
+
+
+def test_attribute_of_self_counts(site: Site) -> None:
+    code = (
+        "import torch\nclass A:\n    width = 3\n    def f(self, x):\n"
+        "        return x  # (batch, width)\nA().f(torch.zeros(2, 3))\n"
+    )
+    assert site.page(f"```python\n{code}```\n") == []
+    assert len(site.page(f"```python\n{code.replace('width = 3', 'width = 4')}```\n")) == 1
+
+
+def test_parameters_are_checked_on_entry_and_none_is_left_out(site: Site) -> None:
+    code = (
+        "import torch\ndef f(\n    x,  # (batch, d)\n    y=None,  # (d, batch)\n):\n    return x\n"
+        "f(torch.zeros(2, 3))\nf(torch.zeros(2, 3), torch.zeros(3, 2))\n"
+    )
+    assert site.page(f"```python\n{code}```\n") == []
+    assert len(site.page(f"```python\n{code.replace('zeros(3, 2)', 'zeros(2, 3)')}```\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("import torch\nif False:\n    x = torch.zeros(2)  # (2,)\n", 4),
+        ("import torch\n# (2,)\nx = torch.zeros(2)\n", 3),
+        ("import torch\npass  # (2,)\n", 3),
+    ],
+)
+def test_comment_that_is_never_checked_is_caught(site: Site, code: str, line: int) -> None:
+    assert places(site.page(f"```python\n{code}```\n")) == [f"README.md:{line}"]
+
+
+@pytest.mark.parametrize("text", ["now (2, 3)", "-> (batch, seq_len)", "torch.Size([2, 3])"])
+def test_shape_among_other_words_is_caught(site: Site, text: str) -> None:
+    assert places(site.page(f"```python\nx = 1\ny = 2  # {text}\n```\n")) == ["README.md:3"]
+
+
+def test_call_in_a_comment_is_no_alarm(site: Site) -> None:
+    assert site.page("```python\nx = 1  # like transpose(1, 2) or f(a, b)\n```\n") == []
+
+
+@given(st.lists(st.integers(0, 9), max_size=5))
+def test_written_shape_agrees_with_itself_and_no_other(shape: list[int]) -> None:
+    dims = shapes.parse_dims("(" + "".join(f"{size}, " for size in shape) + ")")
+    assert dims is not None
+    shapes.agree(dims, shape, {})
+    with pytest.raises(shapes.ShapeError):
+        shapes.agree(dims, [*shape, 1], {})
+    for axis in range(len(shape)):
+        other = [size + (place == axis) for place, size in enumerate(shape)]
+        with pytest.raises(shapes.ShapeError):
+            shapes.agree(dims, other, {})
+
+
+@given(
+    st.lists(st.sampled_from("abc"), max_size=5),
+    st.fixed_dictionaries({name: st.integers(1, 9) for name in "abc"}),
+)
+def test_names_bind_to_what_the_shape_says(names: list[str], sizes: dict[str, int]) -> None:
+    dims = shapes.parse_dims("(" + "".join(f"{name}, " for name in names) + ")")
+    assert dims is not None
+    bound = shapes.agree(dims, [sizes[name] for name in names], {})
+    assert bound == {name: sizes[name] for name in names}
+
+
+SOURCE = '''
+"""A module."""
+
+import torch
+from torch import nn
+
+
+class Twice(nn.Module):
+    """Two times the input."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Twice x."""
+        if x.dim() == 1:
+            return x
+        y = x + x  # (batch, width)
+        return y.sum(  # a comment in between
+            0
+        )  # (width,)
+'''
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Iterator[object]:
+    (tmp_path / "twice_lib.py").write_text(SOURCE)
+    finder = shapes.Finder(["twice_lib"])
+    sys.meta_path.insert(0, finder)
+    sys.path.insert(0, str(tmp_path))
+    yield importlib.import_module("twice_lib")
+    sys.path.remove(str(tmp_path))
+    sys.meta_path.remove(finder)
+    del sys.modules["twice_lib"]
+
+
+def test_imported_module_is_checked(module) -> None:  # type: ignore[no-untyped-def]
+    assert module.Twice()(torch.ones(2, 3)).tolist() == [4.0, 4.0, 4.0]
+    with pytest.raises(shapes.ShapeError, match=r"twice_lib.py:15"):
+        module.Twice()(torch.ones(2, 3, 4))
+
+
+def test_checked_code_compiles_into_one_graph(module) -> None:  # type: ignore[no-untyped-def]
+    compiled = torch.compile(module.Twice(), fullgraph=True, backend="eager")
+    assert compiled(torch.ones(2, 3)).tolist() == [4.0, 4.0, 4.0]
+
+
+def test_checked_code_can_be_shown_copied_and_pickled(module) -> None:  # type: ignore[no-untyped-def]
+    twice = pickle.loads(pickle.dumps(copy.deepcopy(module.Twice())))
+    assert inspect.getsource(type(twice)).strip() in SOURCE
+
+
+def test_checks_add_no_line_and_no_branch_to_coverage(site: Site) -> None:
+    site.write("twice_lib.py", SOURCE)
+    site.configure('rewrite = ["twice_lib"]\n')
+    site.write(
+        "tests/test_it.py",
+        "import torch\nfrom twice_lib import Twice\n\n"
+        "def test_it():\n    Twice()(torch.ones(2, 3))\n    Twice()(torch.ones(3))\n",
+    )
+    done = site.run(
+        "pytest", "tests", "--cov=twice_lib", "--cov-branch", "--cov-fail-under=100", "-q"
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_comment_in_the_source_that_no_test_runs_is_reported(site: Site) -> None:
+    site.write("twice_lib.py", SOURCE)
+    site.configure('rewrite = ["twice_lib"]\n')
+    site.write("docs/a.md", "# A\n")
+    test = (
+        "import torch\nfrom twice_lib import Twice\n\ndef test_it():\n    Twice()(torch.ones({}))\n"
+    )
+    site.write("docs/test_it.py", test.format("2, 3"))
+    done = site.run("pytest")
+    assert done.returncode == 0, done.stdout
+    site.write("docs/test_it.py", test.format("3"))
+    done = site.run("pytest")
+    assert done.returncode == 1
+    assert "twice_lib.py:14: " in done.stdout and "twice_lib.py:17: " in done.stdout
+    assert site.run("pytest", "docs/test_it.py").returncode == 0  # only a part of the suite
