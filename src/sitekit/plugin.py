@@ -18,8 +18,9 @@ from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority, get_plugin
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
+from proseproof import report
 from proseproof.listing import ListingError, resolve
-from sitekit import formulas, labs
+from sitekit import formulas, labs, proofs
 
 log = get_plugin_logger("sitekit")
 
@@ -44,6 +45,7 @@ class SitekitPlugin(BasePlugin):
         self.characters: set[str] = set()
         self.indexes: dict[Path, str] = {}
         self.i18n: Any = None
+        self.report: report.Report | None = None
 
     # -- problems ------------------------------------------------------------------------------
 
@@ -89,6 +91,8 @@ class SitekitPlugin(BasePlugin):
         if not self.i18n.building:
             self.problems.clear()
             self.characters.clear()
+            stored = self.root / ".cache" / "proseproof" / "report.json"
+            self.report = report.load(stored) if stored.exists() else None
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -134,17 +138,8 @@ class SitekitPlugin(BasePlugin):
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 
         markdown = _INCLUDE.sub(listing, markdown)
-        if name in self.lab_pages:
-            language = name.partition("/")[0]
-            link = f'<a class="download" href="{Path(name).stem}.ipynb" download>'
-            # Under the title, where a reader who would rather run it looks for it.
-            markdown = re.sub(
-                r"^(# .+)$",
-                rf"\1\n\n{link}{_DOWNLOAD[language]}</a>",
-                markdown,
-                count=1,
-                flags=re.M,
-            )
+        if proofs.PLACE in markdown:
+            markdown = markdown.replace(proofs.PLACE, proofs.overview(self.report, name[:2]))
         return markdown
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -171,7 +166,19 @@ class SitekitPlugin(BasePlugin):
             target = Path(page.file.abs_dest_path).with_suffix(".ipynb")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(lab.notebook, encoding="utf-8")
-        return _mend(output, config.theme["language"])
+        return _mend(self._under_title(output, page, config), config.theme["language"])
+
+    def _under_title(self, output: str, page: Page, config: MkDocsConfig) -> str:
+        """The page, with its proof under its title, and with a lab's notebook."""
+        name = page.file.src_uri
+        language, _, rest = name.partition("/")
+        text = Path(config.docs_dir, name).read_text(encoding="utf-8")
+        report_page = "../" * rest.count("/") + "verified.html"
+        line = proofs.badge(self.report, f"docs/{name}", text, language, report_page)
+        if name in self.lab_pages:
+            link = f'<a class="download" href="{Path(name).stem}.ipynb" download>'
+            line += f"{link}{_DOWNLOAD[language]}</a>"
+        return output.replace("</h1>", "</h1>" + line, 1)
 
     def _own_search_index(self, config: MkDocsConfig) -> None:
         """Keep this language's part of the search index, with addresses as seen from its root."""

@@ -1,0 +1,110 @@
+"""What was proved, as a line on each page and as one page that lists everything."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import PurePosixPath
+
+from proseproof.report import PageEntry, Report
+
+PLACE = "<!--sitekit: report-->"
+
+_WORDS = {
+    "zh": {
+        "proved": "已核对：运行 {blocks} 个代码块，比对 {claims} 处论断，torch {torch}。",
+        "failed": "核对没有通过：{findings} 处不成立。",
+        "changed": "这一页在上次核对之后改动过。",
+        "unknown": "这一页还没有核对过。",
+        "details": "详情",
+        "none": "这次构建之前没有运行核对，所以没有报告。",
+        "total": "{pages} 页，展示 {shown} 段，交代清楚 {accounted} 段；运行 {blocks} 个代码块，"
+        "比对 {claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个。"
+        "Python {python}，torch {torch}。",
+        "head": "行 内容 规则 结论",
+        "block": "代码块",
+        "output": "输出",
+        "listing": "源码清单",
+        "holds": "成立",
+        "fails": "不成立",
+        "proved wrong": "确实是错的",
+        "skipped": "跳过",
+        "not code": "不是代码",
+    },
+    "en": {
+        "proved": "Checked: {blocks} blocks run, {claims} claims compared, torch {torch}.",
+        "failed": "The check failed: {findings} findings.",
+        "changed": "This page has changed since it was last checked.",
+        "unknown": "This page has not been checked yet.",
+        "details": "Details",
+        "none": "The checks were not run before this build, so there is no report.",
+        "total": "{pages} pages, {shown} fences shown, {accounted} accounted for; "
+        "{blocks} blocks run, {claims} claims and {outputs} outputs compared, {skipped} skipped. "
+        "Python {python}, torch {torch}.",
+        "head": "line what rule verdict",
+        "block": "block",
+        "output": "output",
+        "listing": "listing",
+        "holds": "holds",
+        "fails": "fails",
+        "proved wrong": "wrong, as said",
+        "skipped": "skipped",
+        "not code": "not code",
+    },
+}
+
+
+def anchor(path: str) -> str:
+    """Where on the report page this page is treated."""
+    return "proof-" + "-".join(PurePosixPath(path).with_suffix("").parts[1:])
+
+
+def badge(report: Report | None, path: str, text: str, language: str, link: str) -> str:
+    """The line under a page's title."""
+    words = _WORDS[language]
+    entry = report.page(path) if report else None
+    if report is None or entry is None:
+        return f'<p class="proved">{words["unknown"]}</p>'
+    if not entry.is_current(text):
+        said = words["changed"]
+    elif not entry.proved:
+        said = words["failed"].format(findings=len(entry.findings))
+    else:
+        said = words["proved"].format(
+            blocks=entry.blocks_run, claims=entry.claims_checked, torch=report.versions["torch"]
+        )
+    return f'<p class="proved">{said} <a href="{link}#{anchor(path)}">{words["details"]}</a></p>'
+
+
+def overview(report: Report | None, language: str) -> str:
+    """Every block, output, listing and claim of this language's pages, folded by page."""
+    words = _WORDS[language]
+    if report is None:
+        return f"<p>{words['none']}</p>"
+    parts = [f"<p>{words['total'].format(**report.totals, **report.versions)}</p>"]
+    for path, entry in sorted(report.pages.items()):
+        if path.startswith(("docs/" + language, "README", "CONTRIBUTING")):
+            parts.append(_folded(entry, words))
+    return "\n".join(parts)
+
+
+def _folded(entry: PageEntry, words: dict[str, str]) -> str:
+    rows = [(b.line, words["block"], b.kind, b.verdict, b.reason) for b in entry.blocks]
+    rows += [(o.line, words["output"], "", o.verdict, "") for o in entry.outputs]
+    rows += [(q.line, words["listing"], q.spec, q.verdict, "") for q in entry.listings]
+    rows += [
+        (c.line, f"<code>{escape(c.span)}</code>", c.rule, c.verdict, "") for c in entry.claims
+    ]
+    head = "".join(f"<th>{word}</th>" for word in words["head"].split())
+    body = "".join(
+        f"<tr><td>{line}</td><td>{what}</td><td>{escape(rule)}</td>"
+        f"<td>{words.get(verdict, verdict)} {escape(reason)}</td></tr>"
+        for line, what, rule, verdict, reason in sorted(rows, key=lambda row: row[0])
+    )
+    body += "".join(
+        f'<tr><td>{f.line}</td><td colspan="3">{escape(f.message)}</td></tr>'
+        for f in entry.findings
+    )
+    return (
+        f'<details id="{anchor(entry.path)}"><summary>{entry.path}: {len(rows)}</summary>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
+    )
