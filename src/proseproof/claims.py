@@ -6,7 +6,10 @@ block above it (the page's first block when there is none):
 - `path`: has a `/` or a known suffix, and no space: it is in the repository;
 - `import`: an import statement: it can be carried out;
 - `shape`: a tuple of sizes: the shape of a tensor that is there or was made there;
-- `number`, `string`: a literal: it stands in the block, its output or its values;
+- `number`: a float stands in the page's code, the output or the values; numbers that are listed,
+  as in `2`, `0` and `1`, stand there in this order; a whole number alone says nothing that could
+  be judged, and is refused;
+- `string`: it stands in the page's code or the output;
 - `comparison`: it holds; a float counts to the digits shown;
 - `assignment`: `d_k = d_model // num_heads`: both sides are equal;
 - `keyword`: `dim=-1`: some callable on the page, or known to it, has that parameter;
@@ -54,7 +57,7 @@ SUFFIX = re.compile(
 PATH = re.compile(r"[\w.*-]*(/[\w.*-]*)*(:[\w.]+)?")
 HOMES = ("torch.Tensor", "torch", "torch.nn", "torch.nn.functional", "torch.nn.Module")
 ALIASES = {"nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "plt": "matplotlib.pyplot"}
-NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w])", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class Judge:
         wrong = span.mark == "wrong"
         with state.restored(), contextlib.redirect_stdout(io.StringIO()):
             try:
-                rule, reason = self._holds(span.text, wrong), ""
+                rule, reason = self._holds(span, wrong), ""
             except _Fails as failure:
                 rule, _, reason = str(failure).partition("|")
         if not wrong:
@@ -171,9 +174,9 @@ class Judge:
 
     # The rules, in order.
 
-    def _holds(self, text: str, wrong: bool) -> str:
-        """The rule by which `text` holds; _Fails("rule|reason") when it does not."""
-        text = re.sub(r"^#!python ", "", text)
+    def _holds(self, span: Span, wrong: bool) -> str:
+        """The rule by which a span holds; _Fails("rule|reason") when it does not."""
+        text = re.sub(r"^#!python ", "", span.text)
         if self._is_path(text):
             return self._path(text)
         if re.match(r"(import|from)\s", text):
@@ -185,7 +188,7 @@ class Judge:
         if text.startswith("(") and shapes.parse_dims(text) is not None:
             return self._shape(text)
         if isinstance(node, ast.Constant) or _is_number(node):
-            return self._literal(node, text)
+            return self._literal(node, span)
         if isinstance(node, ast.Compare):
             return self._comparison(node, text)
         if isinstance(node, ast.Name | ast.Attribute) and re.fullmatch(r"\.?[\w.]+", text):
@@ -267,7 +270,7 @@ class Judge:
         for value in self.values.values():
             yield from _shapes_in(value, 3)
 
-    def _literal(self, node: ast.expr, text: str) -> str:
+    def _literal(self, node: ast.expr, span: Span) -> str:
         value = ast.literal_eval(node)
         if value is None or isinstance(value, bool) or value is ...:
             return "literal"
@@ -275,23 +278,30 @@ class Judge:
             if repr(value) in self.code.literals or str(value) in self.output:
                 return "string"
             raise _Fails("string|it stands neither in the page's code nor in the output")
-        digits = _digits(text)
-        near = [token for token in NUMBER.findall(self.output) if _same(token, value, digits)]
-        if near or repr(value) in self.code.literals or repr(abs(value)) in self.code.literals:
-            return "number"
-        for here in self._numbers_here():
-            if _same(here, value, digits):
+        row = span.row or (span.text,)
+        if len(row) == 1 and isinstance(value, int):
+            raise _Fails(
+                "number|a whole number alone cannot be judged; write an equality, as in n == 4, "
+                "or leave the code marks off"
+            )
+        said = [(float(text), _digits(text)) for text in row]
+        for numbers in self._number_rows():
+            if _stands_in(said, numbers):
                 return "number"
-        raise _Fails("number|it is neither in the code above, nor printed, nor a value or size")
+        shown = ", ".join(row)
+        raise _Fails(f"number|{shown} stands neither in the page's code nor in output or values")
 
-    def _numbers_here(self) -> Iterator[Any]:
+    def _number_rows(self) -> Iterator[list[float]]:
+        """Rows of numbers in which a sentence's numbers may stand."""
+        yield [float(token) for token in NUMBER.findall(self.output)]
+        yield [float(token) for token in NUMBER.findall(self.code.text)]
         for name, value in self.values.items():
-            if isinstance(value, int | float) and not isinstance(value, bool) and name[:2] != "__":
-                yield value
-            elif _is_tensor(value) and value.numel() == 1:
-                yield value.item()
-        for shape in self._shapes_here():
-            yield from shape
+            if isinstance(value, int | float) and name[:2] != "__":
+                yield [float(value)]
+            elif isinstance(value, list | tuple) and all(type(n) in (int, float) for n in value):
+                yield [float(number) for number in value]
+            elif _is_tensor(value) and value.numel() <= 4096 and not value.is_complex():
+                yield value.detach().reshape(-1).tolist()
 
     def _comparison(self, node: ast.Compare, text: str) -> str:
         try:
@@ -631,6 +641,16 @@ def _same(true: Any, said: Any, digits: int | None) -> bool:
     if digits is None:
         return value == float(said)
     return bool(abs(value - float(said)) <= 0.5 * 10.0 ** -float(digits) * (1 + 1e-9))
+
+
+def _stands_in(said: list[tuple[float, int | None]], numbers: list[float]) -> bool:
+    return any(
+        all(
+            _same(true, value, digits)
+            for true, (value, digits) in zip(numbers[start:], said, strict=False)
+        )
+        for start in range(len(numbers) - len(said) + 1)
+    )
 
 
 def _truth(value: Any) -> bool:

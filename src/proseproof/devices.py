@@ -82,13 +82,28 @@ class Rehearsal:
                     rehearsal.used = True
                 return made
 
+        # Module.to() swaps tensors in place, which tensors without storage do not allow.
+        moved: dict[int, tuple[Any, Any]] = {}
+
+        def apply(self: Any, function: Any, recurse: bool = True) -> Any:
+            for child in self.children() if recurse else ():
+                child._apply(function)
+            for name, parameter in self._parameters.items():
+                if parameter is None:
+                    continue
+                if id(parameter) not in moved:
+                    with torch.no_grad():
+                        new = torch.nn.Parameter(function(parameter), parameter.requires_grad)
+                    moved[id(parameter)] = (parameter, new)
+                self._parameters[name] = moved[id(parameter)][1]
+            for name, buffer in self._buffers.items():
+                self._buffers[name] = None if buffer is None else function(buffer)
+            return self
+
         def to_device(self: Any, *_: Any, **__: Any) -> Any:
             return self.to(device)
 
         nothing = mock.Mock(return_value=None)
-        future = torch.__future__
-        kept = future.get_overwrite_module_params_on_conversion()
-        future.set_overwrite_module_params_on_conversion(True)
         patches: list[Any] = [
             mock.patch.object(torch.cuda, "is_available", lambda: True),
             mock.patch.object(torch.cuda, "device_count", lambda: 1),
@@ -100,16 +115,14 @@ class Rehearsal:
             mock.patch.object(torch.accelerator, "synchronize", nothing),
             mock.patch.object(torch.Tensor, "cuda", to_device),
             mock.patch.object(torch.nn.Module, "cuda", to_device),
+            mock.patch.object(torch.nn.Module, "_apply", apply),
         ]
-        try:
-            with contextlib.ExitStack() as stack:
-                for patch in patches:
-                    stack.enter_context(patch)
-                stack.enter_context(FakeTensorMode())
-                stack.enter_context(Answers())
-                yield
-        finally:
-            future.set_overwrite_module_params_on_conversion(kept)
+        with contextlib.ExitStack() as stack:
+            for patch in patches:
+                stack.enter_context(patch)
+            stack.enter_context(FakeTensorMode())
+            stack.enter_context(Answers())
+            yield
 
 
 @contextlib.contextmanager

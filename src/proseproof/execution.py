@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import io
 import linecache
 import os
@@ -23,10 +24,12 @@ from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
 from proseproof import shapes, state
+from proseproof.figures import displayed
 from proseproof.page import Block, Page
 
 LIMIT = 64 * 1024
 SEED = 20_170_612
+SHOWN = "__shown__"
 OURS = Path(__file__).parent
 
 
@@ -53,6 +56,7 @@ class Run:
     watch: shapes.Watch = field(default_factory=shapes.Watch)
     made: set[shapes.Shape] = field(default_factory=set)
     moved_to: str = ""
+    shown: str = ""
     drew_unseeded: bool = False
     lost_comments: list[int] = field(default_factory=list)
     unrun_comments: list[int] = field(default_factory=list)
@@ -142,8 +146,11 @@ class _ForAccelerator(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(test), node)
 
 
-def compiled(run: Run, path: str, accelerator: str = "") -> CodeType:
-    """The block's code with shape comments asserted, guarded so that any error is kept for us."""
+def compiled(run: Run, path: str, accelerator: str, display: bool) -> CodeType:
+    """The block's code with shape comments asserted, guarded so that any error is kept for us.
+
+    With `display`, the value of a last expression is kept, which a notebook would show.
+    """
     block = run.block
     tree, lost = shapes.rewrite(block.code, path, block.first - 1)
     run.lost_comments = [line + block.first - 1 for line in lost]
@@ -159,6 +166,10 @@ def compiled(run: Run, path: str, accelerator: str = "") -> CodeType:
     assert isinstance(guard, ast.Try)
     guard.body = body
     enter = ast.parse(f"{ours}._enter(globals())").body
+    if display and isinstance(body[-1], ast.Expr):
+        body[-1] = ast.copy_location(
+            ast.Assign([ast.Name(SHOWN, ast.Store())], body[-1].value), body[-1]
+        )
     tree.body = [*future, *enter, guard]
     return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
@@ -221,16 +232,18 @@ def execute(
     state then. `accelerator` is the device that stands for CUDA, `within` the stage it needs.
     """
     run = Run(page, block, watch=shapes.Watch(page.path))
-    if "torch" in block.code or "torch" in page.text:
-        with contextlib.suppress(ImportError):
-            import torch  # noqa: F401
+    _load_what_has_global_state(page)
     _fresh_lines(page)
     try:
-        code = compiled(run, page.path, accelerator)
+        code = compiled(run, page.path, accelerator, shared is not None)
     except (SyntaxError, ValueError) as error:
         run.error = error
         if isinstance(error, SyntaxError) and error.lineno:
+            # Python looked the line up in the page, where it has another number.
+            lines = block.code.splitlines()
+            error.text = lines[min(error.lineno, len(lines)) - 1] if lines else ""
             error.lineno += block.first - 1
+            error.end_lineno = None
         return run
     _running.append(run)
     shapes.watches.append(run.watch)
@@ -238,12 +251,12 @@ def execute(
         if shared is not None:
             with _recording(run, shapes_wanted):
                 exec(code, shared)
+            run.shown = run.stdout + displayed(shared.pop(SHOWN, None))
         else:
             with state.restored():
                 os.chdir(scratch())
                 state.seed(seed)
                 before = state.random_state()
-                warnings.filterwarnings("error", message=".*non-interactive.*")
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 carrier = CodeBlock(code, block.line, "python")
                 with within or _recording(run, shapes_wanted):
@@ -265,6 +278,19 @@ def execute(
     return run
 
 
+def _load_what_has_global_state(page: Page) -> None:
+    """Import before the block does what has to be seeded, watched and put back."""
+    for word, module in (
+        ("torch", "torch"),
+        ("numpy", "numpy"),
+        ("pyplot", "matplotlib.pyplot"),
+    ):
+        if word in page.text and module not in sys.modules:
+            os.environ.setdefault("MPLBACKEND", "Agg")
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
+
+
 def _drew_unseeded(before: dict[str, Any], seed: int) -> bool:
     after = state.random_state()
     moved = {name for name, value in before.items() if after[name] != value}
@@ -278,7 +304,4 @@ def is_window(error: BaseException | None) -> bool:
     """True for an error that says a block wanted to open a window."""
     if error is None:
         return False
-    text = f"{type(error).__name__}: {error}"
-    return isinstance(error, state.WindowError) or bool(
-        re.search(r"non-interactive|TclError|no display|cannot connect to X", text)
-    )
+    return isinstance(error, state.WindowError) or type(error).__name__ == "TclError"

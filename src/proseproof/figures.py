@@ -1,17 +1,22 @@
-"""Figures that a block draws: the file on the page has to be what the code gives."""
+"""Figures that code draws: what is shown has to be what the code gives."""
 
 from __future__ import annotations
 
+import hashlib
 import io
+import re
 from pathlib import Path
 from typing import Any
 
-from proseproof.execution import Run
 from proseproof.finding import Finding, diff
+from proseproof.outputs import FLOAT
 
 
 def drawn(figure: Any) -> str:
-    """A matplotlib figure as SVG that is the same each time it is drawn."""
+    """A figure as SVG, the same each time it is drawn: its own, or matplotlib's."""
+    bundle = _bundle(figure)
+    if "image/svg+xml" in bundle:
+        return bundle["image/svg+xml"].rstrip("\n") + "\n"
     import matplotlib
 
     buffer = io.StringIO()
@@ -20,17 +25,42 @@ def drawn(figure: Any) -> str:
     return buffer.getvalue()
 
 
-def check(root: Path, page: str, line: int, name: str, path: str, run: Run) -> list[Finding]:
+def _bundle(value: Any) -> dict[str, str]:
+    """What a value says it looks like, by kind, as notebooks ask for it."""
+    if hasattr(value, "_repr_mimebundle_"):
+        return dict(value._repr_mimebundle_())
+    kinds = {"image/svg+xml": "_repr_svg_", "text/html": "_repr_html_"}
+    return {kind: getattr(value, name)() for kind, name in kinds.items() if hasattr(value, name)}
+
+
+def displayed(value: Any) -> str:
+    """What a notebook shows for the last value of a cell."""
+    if value is None:
+        return ""
+    bundle = _bundle(value)
+    if hasattr(value, "savefig") and not bundle:
+        return drawn(value)
+    return re.sub(r" at 0x[0-9a-f]+", "", "\n".join(bundle.values()) or repr(value))
+
+
+def digest(shown: list[str]) -> str:
+    """A hash of what cells show, to four digits: rounding differs from machine to machine."""
+    texts = [FLOAT.sub(lambda match: f"{float(match[0]):.4g}", text) for text in shown]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def check(
+    root: Path, page: str, line: int, name: str, path: str, values: dict[str, Any]
+) -> list[Finding]:
     """`<!--proseproof: figure NAME path.svg-->`: the variable NAME draws that file."""
-    remedy = "python -m proseproof update"
     try:
-        true = drawn(eval(name, dict(run.namespace)))
+        true = drawn(eval(name, dict(values)))
     except Exception as error:
-        message = f"the figure {name}: {type(error).__name__}: {error}"
-        return [Finding(page, line, message)]
+        return [Finding(page, line, f"the figure {name}: {type(error).__name__}: {error}")]
     file = root / path
     shown = file.read_text(encoding="utf-8") if file.is_file() else ""
     if shown == true:
         return []
     message = f"{path} is not what the block draws" if shown else f"there is no {path}"
-    return [Finding(page, line, message, "\n".join(diff(shown, true).splitlines()[:12]), remedy)]
+    detail = "\n".join(diff(shown, true).splitlines()[:12])
+    return [Finding(page, line, message, detail, "python -m proseproof update")]

@@ -70,7 +70,7 @@ def check(settings: Settings, page: Page, other: Page) -> list[Finding]:
     command = "python -m proseproof confirm"
     found = []
     unrecorded: list[str] = []
-    for key in sorted({*now, *(name for name in lock if name.partition("#")[0] == inner)}):
+    for key in sorted({*now, *(name for name in lock if name.startswith(f"{inner}#"))}):
         anchor = key.partition("#")[2]
         line = starts.get(anchor, 1)
         old, new = lock.get(key), now.get(key)
@@ -111,7 +111,7 @@ def confirm(
         if len(new) == 2 and old != new and (everything or (key in named if named else both)):
             lock[key] = new
             recorded.append(key)
-    gone = [key for key in lock if key not in current]
+    gone = [key for key in lock if "#" in key and key not in current]
     for key in gone:
         del lock[key]
     if recorded or gone:

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from proseproof import shapes
 from proseproof.finding import Finding
 from proseproof.proof import PageProof
 from proseproof.report import BlockEntry, ClaimEntry, versions
@@ -36,13 +37,19 @@ def cached(proof: PageProof) -> list[Finding]:
         data = json.loads(file.read_text(encoding="utf-8"))
         proof.entry.blocks += [BlockEntry(**one) for one in data["blocks"]]
         proof.entry.claims += [ClaimEntry(**one) for one in data["claims"]]
-        return []
+        proof.shown = data["shown"]
+        for path, line in data["ran"]:
+            if (path, line) in shapes.registry:
+                shapes.registry[path, line].ran = True
+        return proof.recorded()
     findings = proof.lab()
     if not findings:
         data = {
             "blocks": [asdict(one) for one in proof.entry.blocks],
             "claims": [asdict(one) for one in proof.entry.claims],
+            "shown": proof.shown,
+            "ran": [place for place, comment in shapes.registry.items() if comment.ran],
         }
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-    return findings
+    return [*findings, *proof.recorded()]

@@ -11,7 +11,7 @@ import ast
 import io
 import re
 import tokenize
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +36,8 @@ LINK = re.compile(
     r"(?P<figure>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]"
     r"\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)",
 )
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+BETWEEN = re.compile(r"\s*(?:,|;|、|，|；|and|or|和|与|及|或|, and)?\s*")
 REFERENCE = re.compile(r"^\s*\[(?!\^)(?P<text>[^\]]+)\]:\s+(?P<target>\S+)")
 HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>")
 CONTAINER = re.compile(r"^\s*(?:!!!|\?\?\?\+?|===[!+]?|[-*+]\s|\d+[.)]\s|\[\^[^\]]+\]:|:\s)")
@@ -111,6 +113,7 @@ class Span:
     line: int
     text: str
     marks: frozenset[str] = frozenset()
+    row: tuple[str, ...] = ()  # the numbers listed with this one: `2`, `0` and `1`
 
     @property
     def mark(self) -> str:
@@ -445,10 +448,7 @@ class _Reader:
         if (
             block is None
             or any(self.prose[n].strip() for n in between)
-            or any(
-                block.last <= other.line < output.line
-                for other in others
-            )
+            or any(block.last <= other.line < output.line for other in others)
         ):
             self.page.problem(
                 output.line,
@@ -553,12 +553,25 @@ class _Reader:
             blank = False
 
     def _spans_of(self, text: str, line: int) -> list[Span]:
-        found = []
+        found: list[Span] = []
+        rows: list[list[str]] = []
+        end = 0
         for match in SPAN.finditer(text):
             marks = frozenset(re.findall(r"\.([\w-]+)", match["attrs"] or ""))
             place = line + text.count("\n", 0, match.start())
-            found.append(Span(place, " ".join(match["text"].split()).strip(), marks))
-        return found
+            words = " ".join(match["text"].split()).strip()
+            listed = bool(found) and BETWEEN.fullmatch(text[end : match.start()]) is not None
+            if listed and NUMBER.fullmatch(words) and NUMBER.fullmatch(found[-1].text):
+                rows[-1].append(words)
+                rows.append(rows[-1])
+            else:
+                rows.append([words])
+            found.append(Span(place, words, marks))
+            end = match.end()
+        return [
+            replace(span, row=tuple(row)) if len(row) > 1 else span
+            for span, row in zip(found, rows, strict=True)
+        ]
 
     def _prose(self) -> None:
         start: int | None = None

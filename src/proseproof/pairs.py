@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from proseproof import shapes
@@ -135,20 +136,20 @@ def _links(page: Page, figure: bool, languages: tuple[str, ...]) -> list[Item]:
     ]
 
 
-def _targets(page: Page, languages: tuple[str, ...]) -> Counter[tuple[str, str]]:
-    links = [one for one in page.links if not one.figure]
-    return Counter((_section(page, one.line), _neutral(one.target, languages)) for one in links)
+def _targets(page: Page, languages: tuple[str, ...]) -> list[Item]:
+    items = _links(page, False, languages)
+    return [Item(one.line, one.shown, (_section(page, one.line), one.key)) for one in items]
 
 
-def _claims(page: Page, languages: tuple[str, ...]) -> Counter[tuple[str, str]]:
+def _claims(page: Page, languages: tuple[str, ...]) -> list[Item]:
     """Each section's claims, once each: how often a sentence repeats a name is its own affair."""
-    return Counter(
-        {
-            (_section(page, span.line), span.text + (f"{{.{span.mark}}}" if span.mark else ""))
-            for span in page.spans
-            if span.mark != "text"
-        }
-    )
+    found: dict[tuple[str, str], Item] = {}
+    for span in page.spans:
+        text = f"`{span.text}`" + (f"{{.{span.mark}}}" if span.mark else "")
+        key = (_section(page, span.line), text)
+        if span.mark != "text":
+            found.setdefault(key, Item(span.line, text, key))
+    return list(found.values())
 
 
 def _differ(
@@ -173,24 +174,23 @@ def _differ(
     return [Finding(page.path, line, message, "\n".join(rows), "make both sides the same")]
 
 
-def _bags(
-    what: str,
-    page: Page,
-    other: Page,
-    left: Counter[tuple[str, str]],
-    right: Counter[tuple[str, str]],
-) -> list[Finding]:
-    found = []
+def _bags(what: str, page: Page, other: Page, left: list[Item], right: list[Item]) -> list[Finding]:
+    """As `_differ`, but the order within a section is free, since word order is."""
+    ours, theirs = Counter(item.key for item in left), Counter(item.key for item in right)
+    only_here = [item for item in left if item.key in ours - theirs]
+    only_there = [item for item in right if item.key in theirs - ours]
     starts = {section.anchor: section.line for section in page.sections}
-    for anchor in sorted({key[0] for key in (left - right) + (right - left)}):
-        ours = sorted(text for place, text in (left - right) if place == anchor)
-        theirs = sorted(text for place, text in (right - left) if place == anchor)
-        detail = "\n".join(
-            [*(f"only here: {text}" for text in ours), *(f"only there: {text}" for text in theirs)]
-        )
+    found = []
+    for anchor in dict.fromkeys(item.key[0] for item in [*only_here, *only_there]):
+        here = [item for item in only_here if item.key[0] == anchor]
+        there = [item for item in only_there if item.key[0] == anchor]
+        rows: list[str] = []
+        for one, two in zip_longest(here, there):
+            rows += _side_by_side(page.path, one, other.path, two)
+        line = here[0].line if here else starts.get(anchor, 1)
         message = f"{what} in #{anchor} differ from {other.path}"
-        line = starts.get(anchor, 1)
-        found.append(Finding(page.path, line, message, detail, "make both sides the same"))
+        remedy = "make both sides the same"
+        found.append(Finding(page.path, line, message, "\n".join(rows), remedy))
     return found
 
 

@@ -85,7 +85,8 @@ def pytest_collect_file(
         return found
     if not session.settings.covers(file_path):
         return found
-    kept = [one for one in found if not isinstance(one, MarkdownFile)]
+    # A lab that is named on the command line would be taken for a test module as well.
+    kept = [one for one in found if not isinstance(one, MarkdownFile | pytest.Module)]
     return [PageFile.from_parent(parent, path=file_path), *kept]
 
 

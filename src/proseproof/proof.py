@@ -77,6 +77,7 @@ class PageProof:
             with contextlib.suppress(ListingError):
                 self.code.add(resolve(self.settings.root, listing.spec))
         own = tables.spans_of(self.page)
+        self.shown = ""
         self.spans = [span for span in self.page.spans if span not in own]
 
     def _note(self, findings: list[Finding]) -> list[Finding]:
@@ -249,7 +250,8 @@ class PageProof:
                 found.append(Finding(path, run.error_line(), message, run.traceback()))
         elif error is not None:
             line = run.error_line()
-            message, remedy = run.last_line.splitlines()[0], ""
+            lines = run.last_line.splitlines()
+            message, remedy = lines[-1 if isinstance(error, SyntaxError) else 0], ""
             if isinstance(error, SystemExit):
                 message, remedy = f"the block leaves the interpreter: {message}", "remove sys.exit"
             elif isinstance(error, TooMuchOutput):
@@ -313,7 +315,9 @@ class PageProof:
                 self.entry.claims += claims
                 found += wrong
         for line, name, path in run.block.figures:
-            found += figures.check(self.settings.root, self.page.path, line, name, path, run)
+            found += figures.check(
+                self.settings.root, self.page.path, line, name, path, run.namespace
+            )
         return found
 
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
@@ -397,14 +401,16 @@ class PageProof:
     def lab(self) -> list[Finding]:
         """All cells of a lab in one namespace, each with the sentences below it."""
         found: list[Finding] = []
+        shown: list[str] = []
         shared: dict[str, Any] = {}
-        with state.restored():
+        with state.restored(windows=True):
             os.chdir(scratch())
             state.seed(SEED)
             for index, block in enumerate(self.page.blocks):
                 spans = self.spans_for(index)
                 wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
                 run = execute(self.page, block, shapes_wanted=wanted, shared=shared)
+                shown.append(run.shown)
                 here = self.errors(run)
                 broke = bool(here)
                 if broke:
@@ -416,8 +422,19 @@ class PageProof:
                 )
                 found += here
                 if broke:
-                    break
+                    return self._note(found)
+        self.shown = figures.digest(shown) if any(shown) else ""
         return self._note(found)
+
+    def recorded(self) -> list[Finding]:
+        """What the cells of a lab show, against what is recorded in the lock file."""
+        place = self.settings.language(self.page.path)
+        inner = place[1] if place else self.page.path
+        lock = fresh.read_lock(self.settings.root / self.settings.lock)
+        if not self.shown or lock.get(f"{inner}@shown", {}).get("data") == self.shown:
+            return []
+        message = "the cells print or draw something else than is recorded"
+        return self._note([Finding(self.page.path, 1, message, remedy=UPDATE)])
 
     # 6, 7, 9. Pairs, freshness, ids.
 
@@ -450,7 +467,7 @@ class PageProof:
         if self.settings.language(self.page.path) is not None:
             steps += [("pair", self.pair), ("fresh", self.fresh), ("covered", self.covered)]
         if self.page.is_lab:
-            return [*steps, ("cells", self.lab)]
+            return [*steps, ("cells", lambda: [*self.lab(), *self.recorded()])]
         for index, block in enumerate(self.page.blocks):
             steps.append((f"line {block.line}", partial(self.block, index)))
         if not self.page.blocks and self.spans:
@@ -465,7 +482,7 @@ def check_project(project: Project) -> list[Finding]:
     found = covered.check_project(settings, pages) if settings.languages else []
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in fresh.read_lock(settings.root / settings.lock):
-        if key.partition("#")[0] not in known:
+        if re.split("[#@]", key)[0] not in known:
             message = f"the lock knows a page that is gone: {key}"
             found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))
     return found

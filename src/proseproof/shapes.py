@@ -8,6 +8,7 @@ comment goes a check of what the line assigned, returned or made. Line numbers s
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.abc
 import importlib.machinery
 import io
@@ -439,12 +440,12 @@ def rewrite(source: str, path: str, shift: int = 0) -> tuple[ast.Module, list[in
     return ast.fix_missing_locations(tree), lost
 
 
-def namespace() -> dict[str, Any]:
-    """The names that rewritten code refers to."""
-    try:
-        from torch.compiler import is_compiling
-    except ImportError:
-        is_compiling = bool
+def namespace(source: str = "") -> dict[str, Any]:
+    """The names that rewritten code refers to; torch is loaded only for code that names it."""
+    is_compiling: Any = bool
+    if "torch" in source or "torch" in sys.modules:
+        with contextlib.suppress(ImportError):
+            from torch.compiler import is_compiling
     return {CHECK: check, DIMS: {}, COMPILING: is_compiling}
 
 
@@ -470,7 +471,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module with the check in reach."""
-        module.__dict__.update(namespace())
+        module.__dict__.update(namespace(self.get_data(self.path).decode("utf-8", "replace")))
         super().exec_module(module)
 
 

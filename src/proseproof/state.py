@@ -65,9 +65,16 @@ def _torch_settings(torch: Any) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def _no_window(*_: Any, **__: Any) -> None:
+    raise WindowError("show() opens a window")
+
+
 @contextlib.contextmanager
-def restored() -> Iterator[None]:
-    """Put back, at the end, what the code inside may have changed for everybody."""
+def restored(windows: bool = False) -> Iterator[None]:
+    """Put back, at the end, what the code inside may have changed for everybody.
+
+    With `windows`, `pyplot.show()` does nothing, as in a notebook; without, it is an error.
+    """
     kept: dict[str, Any] = {
         "cwd": os.getcwd(),
         "environ": dict(os.environ),
@@ -81,10 +88,9 @@ def restored() -> Iterator[None]:
         "browser": webbrowser.open,
         "random": random.getstate(),
     }
-    numpy, torch, pyplot = (
-        sys.modules.get(name) for name in ("numpy", "torch", "matplotlib.pyplot")
-    )
-    matplotlib = sys.modules.get("matplotlib")
+    names = ("numpy", "torch", "matplotlib", "matplotlib.pyplot")
+    modules: list[Any] = [sys.modules.get(name) for name in names]
+    numpy, torch, matplotlib, pyplot = modules
     settings = _torch_settings(torch) if torch else {}
     generator = torch.get_rng_state() if torch else None
     printing = copy.copy(torch._tensor_str.PRINT_OPTS) if torch else None
@@ -94,6 +100,9 @@ def restored() -> Iterator[None]:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         os.environ.pop(name, None)
     webbrowser.open = _no_browser
+    show = pyplot.show if pyplot else None
+    if pyplot:
+        pyplot.show = (lambda *_, **__: None) if windows else _no_window
     try:
         with warnings.catch_warnings():
             yield
@@ -118,8 +127,8 @@ def restored() -> Iterator[None]:
         if numpy is not None and numpy_state is not None:
             numpy.random.set_state(numpy_state[0])
             numpy.set_printoptions(**numpy_state[1])
-        pyplot = pyplot or sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
+            pyplot.show = show
             pyplot.close("all")
         if matplotlib is not None and drawing is not None and dict(matplotlib.rcParams) != drawing:
             dict.update(matplotlib.rcParams, drawing)

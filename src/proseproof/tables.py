@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from proseproof import shapes
@@ -19,6 +20,23 @@ def _parts(spans: tuple[Span, ...]) -> list[Span]:
     return [span for n, span in enumerate(spans) if n == 0 or shapes.parse_dims(span.text)]
 
 
+def _said_once(page: Page, table: Table, sizes: dict[str, int]) -> list[Finding]:
+    """Names that nothing binds: one that stands in the table only once fits any size."""
+    uses: dict[str, list[int]] = {}
+    for line, spans in table.rows:
+        for span in spans[1:]:
+            dims = shapes.parse_dims(span.text)
+            for node in ast.walk(dims) if dims is not None else ():
+                if isinstance(node, ast.Name) and node.id not in sizes:
+                    uses.setdefault(node.id, []).append(line)
+    remedy = "give it a value in the block above, or use the name that the other rows use"
+    return [
+        Finding(page.path, lines[0], f"nothing says how large {name} is", remedy=remedy)
+        for name, lines in uses.items()
+        if len(lines) == 1
+    ]
+
+
 def check(
     page: Page, table: Table, values: dict[str, Any]
 ) -> tuple[list[ClaimEntry], list[Finding]]:
@@ -31,7 +49,7 @@ def check(
         return [], [Finding(page.path, table.line, message, remedy=remedy)]
     sizes = {name: int(value) for name, value in values.items() if type(value) is int}
     claims: list[ClaimEntry] = []
-    found: list[Finding] = []
+    found = _said_once(page, table, sizes)
     place = 0
     for line, spans in table.rows:
         tuples = [span for span in spans[1:] if shapes.parse_dims(span.text) is not None]

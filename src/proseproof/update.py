@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proseproof import figures, outputs
+from proseproof import figures, fresh, outputs
 from proseproof.execution import execute
 from proseproof.finding import Finding
 from proseproof.page import Block
@@ -24,12 +24,29 @@ def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
     return block.last + 1, block.last + 1, ["", *fence]
 
 
+def _record(proof: PageProof) -> tuple[bool, list[Finding]]:
+    """Record what the cells of a lab show."""
+    found = proof.lab()
+    if found or not proof.recorded():
+        return False, found
+    settings = proof.settings
+    place = settings.language(proof.page.path)
+    inner = place[1] if place else proof.page.path
+    file = settings.root / settings.lock
+    lock = fresh.read_lock(file)
+    lock[f"{inner}@shown"] = {"data": proof.shown}
+    fresh.write_lock(file, lock)
+    return True, []
+
+
 def update(project: Project, path: str) -> tuple[bool, list[Finding]]:
     """Whether the page's file was rewritten, and the blocks that could not be run."""
     proof = PageProof(project, path)
     page, root = proof.page, project.settings.root
-    if page.is_lab or page.findings:
+    if page.findings:
         return False, page.findings
+    if page.is_lab:
+        return _record(proof)
     lines = page.text.split("\n")
     found: list[Finding] = []
     for block in reversed(page.blocks):

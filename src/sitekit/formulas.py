@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import io
 import re
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-import ziamath
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from latex2mathml.converter import convert
@@ -45,9 +46,13 @@ def draw(page_html: str) -> tuple[str, set[str]]:
     return _ARITHMATEX.sub(one, page_html), characters
 
 
-def font(characters: set[str]) -> bytes:
+@cache
+def font(characters: frozenset[str]) -> bytes:
     """STIX Two Math as WOFF2, cut to these characters and the tall forms of their brackets."""
-    source = Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
+    # The font comes inside ziamath; importing that would load all of it.
+    package = find_spec("ziamath")
+    assert package and package.origin, "ziamath is in requirements.txt"
+    source = Path(package.origin).parent / "fonts" / "STIXTwoMath-Regular.ttf"
     options = subset.Options(flavor="woff2", layout_features=["ssty"], hinting=False)
     cut = subset.Subsetter(options)
     cut.populate(text="".join(sorted(characters)))

@@ -11,7 +11,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -114,8 +114,12 @@ def line_of(text: str, part: str) -> int:
     return text.count("\n", 0, max(text.find(part), 0)) + 1
 
 
-def load(path: Path, src: Path, cache: Path, say: Any) -> Lab:
-    """The lab, executed unless the cache holds what its code and imports give."""
+def load(path: Path, src: Path, cache: Path, say: Callable[[str], None], language: str) -> Lab:
+    """The lab, executed unless the cache holds what its code and imports give.
+
+    The cache knows no language: both sides of a lab have the same code, and a figure comes with
+    its twin in the other language.
+    """
     text = path.read_text(encoding="utf-8")
     notebook = read(path)
     code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -132,9 +136,18 @@ def load(path: Path, src: Path, cache: Path, say: Any) -> Lab:
         cache.mkdir(parents=True, exist_ok=True)
         stored.write_text(json.dumps(outputs), encoding="utf-8")
     for cell, shown in zip(code_cells, json.loads(stored.read_text(encoding="utf-8")), strict=True):
-        cell.outputs = [nbformat.from_dict(output) for output in shown]
+        cell.outputs = [nbformat.from_dict(_spoken(output, language)) for output in shown]
         cell.metadata = {}
     return _page(notebook, text)
+
+
+def _spoken(output: dict[str, Any], language: str) -> dict[str, Any]:
+    """The output, with a figure's twin in its place if that speaks the page's language."""
+    data = output.get("data", {})
+    twin = data.pop("application/vnd.headwise.twin+json", None)
+    if twin and twin["lang"] == language:
+        data |= {"image/svg+xml": twin["svg"], "text/plain": twin["alt"]}
+    return output
 
 
 def _page(notebook: Notebook, text: str) -> Lab:

@@ -82,7 +82,9 @@ class SitekitPlugin(BasePlugin):
             )
             os.environ["SOURCE_DATE_EPOCH"] = git.stdout.strip() or "0"
         for name in ("mkdocs.structure.pages", "mkdocs.structure.nav"):
-            logging.getLogger(name).addFilter(self._catch_bad_link)
+            links = logging.getLogger(name)
+            links.addFilter(self._catch_bad_link)
+            links.setLevel(logging.WARNING)  # --quiet hides warnings; a bad link is no less bad
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         self.root = Path(config.config_file_path).parent
@@ -116,7 +118,7 @@ class SitekitPlugin(BasePlugin):
         path = Path(config.docs_dir, name)
         cache = self.root / ".cache" / "labs"
         try:
-            lab = labs.load(path, self.root / "src", cache, log.info)
+            lab = labs.load(path, self.root / "src", cache, log.info, name.partition("/")[0])
         except labs.LabError as error:
             self.problem(f"docs/{name}", error.line, str(error))
             lab = labs.Lab(f"# {path.stem}\n", [], "")
@@ -210,6 +212,14 @@ class SitekitPlugin(BasePlugin):
     @event_priority(50)  # before static-i18n starts to build the next language inside its own
     def _language_done(self, *, config: MkDocsConfig) -> None:
         self._own_search_index(config)
+        # Here, because a strict build stops at its first warning once this event is over.
+        if self.problems and self.command != "serve" and self._is_last():
+            lines = "\n".join(f"  {path}:{line}: {why}" for path, line, why in self.problems)
+            raise PluginError(f"The site was not built right:\n{lines}")
+
+    def _is_last(self) -> bool:
+        """True while the last language is being built, when all problems are known."""
+        return bool(self.i18n.current_language == list(self.i18n.build_languages)[-1])
 
     @event_priority(-200)  # after static-i18n has built all languages and written its joint index
     def _site_done(self, *, config: MkDocsConfig) -> None:
@@ -219,10 +229,7 @@ class SitekitPlugin(BasePlugin):
             mkdocs.utils.write_file(data.encode(), str(file))
         if self.characters:
             target = Path(config.site_dir, "assets", "math.woff2")
-            mkdocs.utils.write_file(formulas.font(self.characters), str(target))
-        if self.problems and self.command != "serve":
-            lines = "\n".join(f"  {path}:{line}: {why}" for path, line, why in self.problems)
-            raise PluginError(f"The site was not built right:\n{lines}")
+            mkdocs.utils.write_file(formulas.font(frozenset(self.characters)), str(target))
         for path, line, why in self.problems:
             self._show(config, path, f"{path}:{line}: {why}")
 

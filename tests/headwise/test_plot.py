@@ -118,9 +118,10 @@ def test_same_data_gives_the_same_bytes_whatever_the_settings(make: Callable[[],
 
 @every_figure
 def test_nothing_warns(make: Callable[[], Figure]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         make()
+    assert not warned
 
 
 def test_text_stays_text_in_both_languages() -> None:
@@ -146,7 +147,8 @@ def test_large_map_has_a_scale_in_place_of_numbers() -> None:
     figure = plot.heatmap(torch.eye(30) / 2)
     assert len(cells(figure)) == 2
     assert {"0.00", "0.25", "0.50"} <= set(texts(figure))
-    assert "28" in texts(figure) and "29" not in texts(figure), "crowded labels are thinned out"
+    labels = [text for text in texts(figure) if text.isdigit()]
+    assert labels == 2 * [str(i) for i in range(0, 30, 2)], "crowded labels are thinned out"
 
 
 def test_numbers_below_zero_have_another_hue() -> None:

@@ -26,18 +26,18 @@ RIGHT = [
     "x = torch.zeros(2, 3, device=device)  # (2, 3)",
 ]
 WRONG = [
-    ("x = torch.randn(2, 3, device=device)\ny = x + torch.ones(3)", 8),
+    ("x = torch.randn(2, 3, device=device)\ny = x + torch.ones(3)", 9),
     (
         "x = torch.randn(2, 3, device=device)\n"
         "y = x.masked_fill(torch.ones(3, dtype=torch.bool), 0.0)",
-        8,
+        9,
     ),
-    ("layer = nn.Linear(3, 3)\ny = layer(torch.ones(2, 3, device=device))", 8),
-    ("layer = nn.Linear(3, 3).to(device)\n\ny = layer(torch.ones(2, 3))", 9),
-    ("x = torch.ones(3, device=device)\nok = torch.allclose(x, torch.ones(3))", 8),
-    ("x = torch.ones(3, device=device)\ny = x.numpy()", 8),
+    ("layer = nn.Linear(3, 3)\ny = layer(torch.ones(2, 3, device=device))", 9),
+    ("layer = nn.Linear(3, 3).to(device)\n\ny = layer(torch.ones(2, 3))", 10),
+    ("x = torch.ones(3, device=device)\nok = torch.allclose(x, torch.ones(3))", 9),
+    ("x = torch.ones(3, device=device)\ny = x.numpy()", 9),
     ("x = torch.ones(3)", 2),
-    ("x = torch.zeros(2, 3, device=device)  # (3, 2)", 7),
+    ("x = torch.zeros(2, 3, device=device)  # (3, 2)", 8),
 ]
 
 

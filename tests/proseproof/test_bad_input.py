@@ -12,7 +12,7 @@ from sample_site import Site, places
     ("text", "line"),
     [
         ("Text\n\n```python\nx = 1\n", 3),
-        ("---\ntitle: [\n---\n\nText\n", 3),
+        ("---\ntitle: [\n---\n\nText\n", 2),
         ("---\n- a\n---\n\nText\n", 1),
         ("---\ntitle: a\n\nText\n", 1),
         ("Text\n\n<!-- open\n", 3),
@@ -107,14 +107,36 @@ def test_block_cannot_change_anything_for_the_next(site: Site, code: str) -> Non
     assert state() == before
 
 
+FRESH = """
+```python
+from __future__ import annotations
+
+import inspect
+import pickle
+from dataclasses import dataclass
+
+
+@dataclass
+class A:
+    x: int
+
+    def go(self):
+        return 1
+
+
+assert pickle.loads(pickle.dumps(A(1))) == A(1)
+assert inspect.getsource(A.go).strip().startswith("def go")
+assert inspect.getsource(A).startswith("@dataclass")
+if __name__ == "__main__":
+    ok = A(2)
+```
+
+Here `ok.x == 2`.
+"""
+
+
 def test_what_blocks_need_of_a_fresh_interpreter_is_there(site: Site) -> None:
-    code = (
-        "from __future__ import annotations\nimport inspect, pickle\nfrom dataclasses import dataclass"
-        "\n\n@dataclass\nclass A:\n    x: int\n\n    def go(self):\n        return 1\n\n"
-        "assert pickle.loads(pickle.dumps(A(1))) == A(1)\nassert inspect.getsource(A.go)\n"
-        "assert inspect.getsource(A).startswith('@dataclass')\nif __name__ == '__main__':\n    ok = A(2)"
-    )
-    assert site.page(f"```python\n{code}\n```\n\nHere `ok.x == 2`.\n") == []
+    assert site.page(FRESH) == []
 
 
 def test_block_starts_from_an_empty_namespace(site: Site) -> None:

@@ -67,10 +67,8 @@ LINE = BLOCK.count("\n")  # sentences below the block stand on this line
         "dim=-1",
         "bias=False",
         "average_attn_weights=False",
-        "12",
         "0.333",
         "0.33",
-        "-1",
         "README.md",
         "pyproject.toml",
         "import torch",
@@ -110,7 +108,7 @@ def test_right_sentence_is_no_alarm(site: Site, span: str) -> None:
         "layer.weigth",
         "self.W_q",
         "dmi=-1",
-        "13",
+        "12",
         "0.334",
         "README.rst",
         "docs/none.md",
@@ -174,6 +172,20 @@ def test_names_inside_a_listing_may_be_spoken_of(site: Site) -> None:
     head = '```python title="src/lib.py"\n--8<-- "src/lib.py:A"\n```\n\n'
     assert site.page(head + "`self.total`, `rate`, `rate * 2`, `A`, `src/lib.py:A.go`\n") == []
     assert len(site.page(head + "`self.totla`, `raet`, `rate * 3`, `B`, `src/lib.py:A.og`\n")) == 5
+
+
+@pytest.mark.parametrize(
+    "said", ["`1`, `0` and `2.5`", "`1`、`0` 和 `2.5`", "`0` `2.5`", "`2.50`", "`3`, `4`"]
+)
+def test_listed_numbers_stand_in_the_values_in_this_order(site: Site, said: str) -> None:
+    block = "```python\nimport torch\nx = torch.tensor([[1, 0, 2.5], [3, 4, 5]])\n```\n\n"
+    assert site.page(f"{block}It is {said} here.\n") == []
+
+
+@pytest.mark.parametrize("said", ["`1`, `0` and `2.6`", "`0`, `1`", "`4`、`3`", "`2.51`", "`1`"])
+def test_listed_numbers_that_do_not_stand_there_are_caught(site: Site, said: str) -> None:
+    block = "```python\nimport torch\nx = torch.tensor([[1, 0, 2.5], [3, 4, 5]])\n```\n\n"
+    assert places(site.page(f"{block}It is {said} here.\n"))[0] == "README.md:6"
 
 
 def test_span_over_two_lines_and_with_two_ticks_is_read(site: Site) -> None:

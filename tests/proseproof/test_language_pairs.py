@@ -83,19 +83,19 @@ def test_true_translation_is_no_alarm(pair: Site, path: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [
-        ("{#t1-two}\n", "{#t1-tow}\n", 21, "headings"),
-        ("## Two", "### Two", 21, "headings"),
+        ("{#t1-two}\n", "{#t1-tow}\n", 20, "headings"),
+        ("## Two", "### Two", 20, "headings"),
         ("n = 3\n", "n = 4\n", 7, "blocks"),
         ("print(n)\n", "print(n)  # (2, 3)\n", 10, "shape comments"),
         ("```python\n#", "<!--proseproof: silent-->\n```python\n#", 8, "blocks"),
         ("text\n3", "text\n4", 14, "outputs"),
-        ("lib.py:double", "lib.py:triple", 25, "listings"),
-        ("figure.en.svg", "figure2.en.svg", 23, "figures"),
+        ("lib.py:double", "lib.py:triple", 24, "listings"),
+        ("figure.en.svg", "figure2.en.svg", 22, "figures"),
         ("ids: [T1]", "ids: [T2]", 1, "front matter"),
-        ("`n == 3`", "`n == 4`", 5, "claims"),
-        ("`double`, once", "`triple`, once", 21, "claims"),
-        ("](#t1-two)", "](#one)", 5, "links"),
-        ("https://en.example.org/a", "https://en.example.org/b", 5, "links"),
+        ("`n == 3`", "`n == 4`", 18, "claims"),
+        ("`double`, once", "`triple`, once", 28, "claims"),
+        ("](#t1-two)", "](#one)", 18, "links"),
+        ("https://en.example.org/a", "https://en.example.org/b", 18, "links"),
     ],
 )
 def test_difference_is_caught_and_shown(

@@ -1,9 +1,9 @@
 """What a block prints is what the page shows."""
 
 import pytest
-from sample_site import Site, places
 from hypothesis import given
 from hypothesis import strategies as st
+from sample_site import Site, places
 
 from proseproof.outputs import same
 

@@ -107,6 +107,25 @@ def test_lab_is_run_again_only_when_something_changed(site: Site) -> None:
     assert [runs(), runs()] == [3, 3]
 
 
+def test_what_a_lab_shows_is_recorded_and_kept(site: Site) -> None:
+    draws = (
+        "class Picture:\n    def _repr_svg_(self):\n        return '<svg a=\"{}\"/>'\nPicture()\n"
+    )
+    lab = "# %% [markdown]\n# # Lab {#lab}\n# %%\nprint(1 / 3)\n# %%\n" + draws
+    site.pair(lab.replace("{}", "0.25"), lab.replace("{}", "0.25"), "labs/l.py")
+    (finding,) = site.prove("docs/zh/labs/l.py")[-1:]
+    assert finding.remedy == "python -m proseproof update"
+    for command in ("update", "confirm"):
+        assert site.run("proseproof", command).returncode == 0
+    assert site.prove("docs/zh/labs/l.py") == site.prove("docs/en/labs/l.py") == []
+    changed = lab.replace("{}", "0.75")
+    site.pair(changed, changed, "labs/l.py")
+    assert [one.line for one in site.prove("docs/zh/labs/l.py")] == [1]
+    changed = lab.replace("{}", "0.25").replace("1 / 3", "1 / 4")
+    site.pair(changed, changed, "labs/l.py")
+    assert [one.line for one in site.prove("docs/zh/labs/l.py")] == [1]
+
+
 def test_lab_that_fails_is_not_kept(site: Site) -> None:
     site.write("docs/labs/l.py", "# %%\n1 / 0\n")
     for _ in range(2):

@@ -54,7 +54,7 @@ def site(
     """The folder of the built site, built to live at the server's address."""
     folder = tmp_path_factory.mktemp("site")
     build = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
         cwd=ROOT,
         env=_environment(SITE_URL=address),
         capture_output=True,

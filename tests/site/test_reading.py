@@ -260,3 +260,25 @@ def test_print_leaves_only_the_text(open_page: Open) -> None:
     expect(page.locator(".md-sidebar--primary")).to_be_hidden()
     expect(page.locator("details pre").first).to_be_visible()
     assert _lightness(page) == "light"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if "labs/" in path])
+def test_lab_weighs_at_most_twice_the_same_text_without_figures(site: Path, path: str) -> None:
+    page = (site / path).read_text(encoding="utf-8")
+    prose = re.sub(r"<figure.*?</figure>", "", page, flags=re.S)
+    assert len(prose) < len(page) <= 2 * len(prose)
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if "labs/" in path])
+def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, path: str) -> None:
+    page = open_page(path)
+    figures = page.locator("figure.plot svg")
+    assert figures.count() > 0
+    for figure in figures.all():
+        assert len(figure.get_attribute("aria-label") or "") > 40
+        assert figure.get_attribute("lang") == page.locator("html").get_attribute("lang")
+    page.locator(".md-sidebar--secondary a[href='#softmax']").click()
+    page.wait_for_url("**#softmax")
+    with page.expect_download() as download:
+        page.locator("a.download").click()
+    assert json.loads(download.value.path().read_text(encoding="utf-8"))["nbformat"] == 4
