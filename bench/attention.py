@@ -182,6 +182,10 @@ def exponent(peaks: dict[int, int]) -> float:
 def measure_decoding(num_tokens: int, repetitions: int) -> float:
     """How many times as fast greedy decoding is with a cache, as the median over rounds."""
     torch.manual_seed(0)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(
+        1
+    )  # steps are so small that more threads would mostly wait for each other
     nowhere = -1  # neither end nor padding is ever written, so that every run is full length
     model = Transformer(50, 50, d_model=256, num_heads=4, num_layers=4, pad=nowhere)
     src = torch.randint(0, 50, (4, 32))
@@ -198,6 +202,7 @@ def measure_decoding(num_tokens: int, repetitions: int) -> float:
             seconds[use_cache] = time.perf_counter() - start
         assert tokens[True].shape == (4, num_tokens)
         ratios.append(seconds[False] / seconds[True])
+    torch.set_num_threads(threads)
     return statistics.median(ratios)
 
 
@@ -225,6 +230,9 @@ def main() -> None:
     lengths = [512, 1024, 2048] if options.quick else [512, 1024, 2048, 4096, 8192]
     num_tokens = 32 if options.quick else 256
 
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        say(f"The machine is busy (load {load:.1f}): close contenders will not be told apart")
     say(f"Forward and backward, d_model {D_MODEL}, {NUM_HEADS} heads")
     times = {size: measure_times(*size, repetitions) for size in sizes}
     names = list(next(iter(times.values())))
@@ -262,6 +270,7 @@ def main() -> None:
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "repetitions": repetitions,
+        "load_at_start": load,
         "time_relative_to_bare_sdpa": beside_bare,
         "times_as_fast_as_torch": beside_torch,
         "peak_bytes": peaks,

@@ -102,9 +102,11 @@ def to_attn_mask(mask: Tensor, scores: Sequence[int]) -> Tensor:
             f"scores: got {show(scores)}, expected the sizes (batch, num_heads, query, key)"
         )
     check_mask(mask, scores, mask)
+    batch, num_heads, query, key = scores
     if mask.dim() == 2:
-        return ~mask.expand(*scores[2:])
-    return ~mask.expand(*scores).flatten(0, 1)  # (batch * num_heads, query, key)
+        return ~mask.expand(query, key)
+    mask = mask.expand(batch, num_heads, query, key)
+    return ~mask.flatten(0, 1)  # (batch * num_heads, query, key)
 
 
 def from_attn_mask(attn_mask: Tensor, num_heads: int) -> Tensor:

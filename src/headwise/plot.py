@@ -15,8 +15,10 @@ import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
+from typing import Any, ParamSpec
 
 import matplotlib
 import torch
@@ -26,6 +28,8 @@ from matplotlib.ticker import FormatStrFormatter, NullFormatter
 from torch import Tensor
 
 from headwise._check import check_sizes, show
+
+P = ParamSpec("P")
 
 # Hues of middling lightness: each stands out from white and from near-black alike.
 HUES = {"blue": "#2f7fd0", "orange": "#c8642c", "green": "#2b8a57", "purple": "#a05bc0"}
@@ -96,20 +100,40 @@ WORDS = {
 class Figure:
     """A finished picture: its SVG, and what it shows in words.
 
-    In a notebook it appears as the SVG, and as the words where there are no pictures.
+    In a notebook it appears as the SVG, and as the words where there are no pictures. Its twin
+    is the same picture in the other language, so that one run serves a notebook in both.
     """
 
     svg: str
     alt: str
+    lang: str = "en"
+    twin: "Figure | None" = None
 
     def save(self, path: str | Path) -> None:
         """Write the SVG to a file."""
         Path(path).write_text(self.svg + "\n", encoding="utf-8")
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"image/svg+xml": self.svg, "text/plain": self.alt}
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = {"image/svg+xml": self.svg, "text/plain": self.alt}
+        if self.twin:
+            twin = {"lang": self.twin.lang, "svg": self.twin.svg, "alt": self.twin.alt}
+            bundle["application/vnd.headwise.twin+json"] = twin
+        return bundle
 
 
+def _with_twin(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Draw the figure a second time, in the other language, as the first one's twin."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        figure = draw(*args, **kwargs)
+        kwargs["lang"] = "en" if figure.lang == "zh" else "zh"
+        return replace(figure, twin=draw(*args, **kwargs))
+
+    return drawn
+
+
+@_with_twin
 def heatmap(
     weights: Tensor,
     queries: Sequence[str] | None = None,
@@ -139,6 +163,7 @@ def heatmap(
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
+@_with_twin
 def mask_picture(
     mask: Tensor,
     queries: Sequence[str] | None = None,
@@ -172,6 +197,7 @@ def mask_picture(
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
+@_with_twin
 def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -> Figure:
     """The pattern of a positional encoding (seq_len, d_model): blue above zero, orange below."""
     words = _words(lang)
@@ -196,6 +222,7 @@ def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
+@_with_twin
 def lines(
     series: Mapping[str, Sequence[float] | Tensor],
     x: Sequence[float] | Tensor | None = None,
@@ -236,6 +263,7 @@ def lines(
         return _finish(canvas, title, values, tell, lang)
 
 
+@_with_twin
 def histogram(
     series: Mapping[str, Sequence[float] | Tensor],
     *,
@@ -314,7 +342,7 @@ def from_matplotlib(canvas: Canvas, *, title: str, alt: str, lang: str = "en") -
     name = ET.Element("title")
     name.text = title
     root.insert(0, name)
-    return Figure(ET.tostring(root, encoding="unicode"), alt)
+    return Figure(ET.tostring(root, encoding="unicode"), alt, lang)
 
 
 def _clean(root: ET.Element, salt: str) -> None:

@@ -74,7 +74,7 @@ class Decoder(nn.Module):
         """
         if cache is not None:
             lengths = [part.own.length for part in cache]
-            if lengths != lengths[:1] * len(self.layers):
+            if len(cache) != len(self.layers) or len(set(lengths)) > 1:
                 raise ValueError(
                     f"cache: got parts of lengths {lengths}, "
                     f"expected {len(self.layers)} parts of one length"

@@ -8,6 +8,7 @@ import sys
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -41,6 +42,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     ),
     "mask": lambda: plot.mask_picture(torch.ones(4, 4).tril().bool(), EN),
     "masks in Chinese": lambda: plot.mask_picture(torch.ones(2, 1, 3, 3).bool(), lang="zh"),
+    "mask that hides all": lambda: plot.mask_picture(torch.zeros(2, 2).bool()),
     "positions": lambda: plot.positions(sinusoidal(20, 16)),
     "lines": lambda: plot.lines({"训练": [3, 1]}, x_label="步数", y_label="损失", lang="zh"),
     "four lines": lambda: plot.lines(
@@ -151,6 +153,11 @@ def test_large_map_has_a_scale_in_place_of_numbers() -> None:
     assert labels == 2 * [str(i) for i in range(0, 30, 2)], "crowded labels are thinned out"
 
 
+def test_labels_slant_only_where_they_are_wider_than_their_cells() -> None:
+    assert FIGURES["long tokens"]().svg.count("rotate(-45 ") == 3
+    assert "rotate(-45 " not in FIGURES["heat maps"]().svg
+
+
 def test_numbers_below_zero_have_another_hue() -> None:
     picture = cells(plot.positions(torch.tensor([[1.0, -1.0]])))[0]
     hues = [[round(255 * part) for part in to_rgb(HUES[hue])] for hue in ("blue", "orange")]
@@ -232,7 +239,7 @@ def test_any_token_can_be_drawn(token: str) -> None:
 def test_notebook_shows_the_svg_and_has_the_alt_text() -> None:
     figure = plot.heatmap(WEIGHTS, EN)
     bundle = figure._repr_mimebundle_(include=None, exclude=None)
-    assert bundle == {"image/svg+xml": figure.svg, "text/plain": figure.alt}
+    assert bundle["image/svg+xml"] == figure.svg and bundle["text/plain"] == figure.alt
 
 
 def test_saved_file_is_the_svg(tmp_path: Path) -> None:
@@ -320,3 +327,15 @@ def test_both_languages_have_the_same_words() -> None:
 def test_wrong_input_is_named(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+def test_figure_brings_its_twin_in_the_other_language() -> None:
+    weights = torch.eye(3)
+    chinese = plot.heatmap(weights, lang="zh")
+    english = plot.heatmap(weights)
+    assert (chinese.lang, english.lang) == ("zh", "en")
+    assert chinese.twin == replace(english, twin=None)
+    assert english.twin == replace(chinese, twin=None)
+    bundle = english._repr_mimebundle_()
+    assert bundle["application/vnd.headwise.twin+json"]["svg"] == chinese.svg
+    assert set(chinese.twin._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}

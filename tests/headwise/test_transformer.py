@@ -3,7 +3,6 @@
 import copy
 import itertools
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,15 +24,6 @@ both_norms = pytest.mark.parametrize("norm_first", [False, True], ids=["post-LN"
 
 def assert_same(ours: Any, theirs: Any) -> None:
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-10)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tensors this small gain nothing from more threads, and lose much on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def model(**options: Any) -> Transformer:
