@@ -45,11 +45,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proseproof import shapes, state
+from proseproof import shapes
 from proseproof.execution import Run
-from proseproof.listing import ListingError, resolve
+from proseproof.listing import ListingError, definitions, resolve
 from proseproof.page import Page, Span
-from proseproof.settings import Settings
+from proseproof.settings import Settings, source_files
 
 SUFFIX = re.compile(
     r"\.(py|md|toml|ya?ml|txt|json|css|js|svg|png|ipynb|lock|cfg|html|csv|pt)(:[\w.]+)?$"
@@ -150,6 +150,7 @@ class Judge:
         self.seen: set[shapes.Shape] = set()
         self.asserted: set[str] = set()
         self.output = ""
+        self.own = _own(settings.root, settings.rewrite)
         if run is not None:
             self.values = {**run.watch.bindings, **run.namespace}
             self.seen = run.made | run.watch.shapes
@@ -161,7 +162,7 @@ class Judge:
         if span.mark == "text":
             return Verdict(span, "text", True)
         wrong = span.mark == "wrong"
-        with state.restored(), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()):
             try:
                 rule, reason = self._holds(span, wrong), ""
             except _Fails as failure:
@@ -190,7 +191,7 @@ class Judge:
         if isinstance(node, ast.Constant) or _is_number(node):
             return self._literal(node, span)
         if isinstance(node, ast.Compare):
-            return self._comparison(node, text)
+            return self._comparison(node)
         if isinstance(node, ast.Name | ast.Attribute) and re.fullmatch(r"\.?[\w.]+", text):
             if self.exists(text.removeprefix(".")):
                 return "name"
@@ -198,7 +199,7 @@ class Judge:
                 return "path"
             raise _Fails("name|there is no such name here" + self._near(text))
         if isinstance(node, ast.Call):
-            return self._call(node, text)
+            return self._call(node, text, wrong)
         return self._expression(text, "expression", wrong)
 
     def _is_path(self, text: str) -> bool:
@@ -303,10 +304,9 @@ class Judge:
             elif _is_tensor(value) and value.numel() <= 4096 and not value.is_complex():
                 yield value.detach().reshape(-1).tolist()
 
-    def _comparison(self, node: ast.Compare, text: str) -> str:
+    def _comparison(self, node: ast.Compare) -> str:
         try:
-            value = self._evaluate(text)
-            if not _truth(value) and not self._to_digits_shown(node):
+            if not self._all_hold(node) and not self._to_digits_shown(node):
                 sides = " ".join(self._side(side) for side in [node.left, *node.comparators])
                 raise _Fails(f"comparison|it is false: {sides}")
         except _Fails:
@@ -314,6 +314,15 @@ class Judge:
         except Exception as error:
             raise _Fails(f"comparison|{type(error).__name__}: {error}") from None
         return "comparison"
+
+    def _all_hold(self, node: ast.Compare) -> bool:
+        """True when each link of a chain holds; tensors hold when all their elements do."""
+        sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
+        for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
+            pair = ast.Compare(_parsed(left), [operator], [_parsed(right)])
+            if not _truth(self._evaluate(ast.unparse(pair))):
+                return False
+        return True
 
     def _to_digits_shown(self, node: ast.Compare) -> bool:
         """True for `x == 0.42` when x is 0.42 once rounded as the float is written."""
@@ -332,44 +341,49 @@ class Judge:
         value = str(self._evaluate(text))
         return f"{text} is {value if len(value) < 60 else value[:57] + '...'};"
 
-    def _call(self, node: ast.Call, text: str) -> str:
-        if _root(node) in self.values and not text.startswith(".") and not _is_open(node):
-            return self._expression(text, "call", False)
-        name = ast.unparse(node.func)
-        if not re.fullmatch(r"[\w.]+", name):
-            return self._expression(text, "call", False)
-        if hasattr(builtins, name) and not _is_open(node):
+    def _call(self, node: ast.Call, text: str, wrong: bool) -> str:
+        links = list(_chain(node))
+        if not text.startswith(".") and not any(map(_is_open, links)):
             try:
                 self._evaluate(text)
-                return "call"
-            except Exception:  # judged as a fragment below
-                pass
+            except Exception:
+                known = _root(node) in self.values
+            else:
+                known = True
+            if known:
+                return self._expression(text, "call", wrong)
+        for link in links:
+            self._fragment(link)
+        return "call"
+
+    def _fragment(self, node: ast.Call) -> None:
+        """A call whose object is not here: `transpose(1, 2)`, `view(...)`."""
+        name = ast.unparse(node.func)
+        if not re.fullmatch(r"[\w.]+", name):
+            name = name.rpartition(".")[2]
         if not self.exists(name):
             raise _Fails(f"call|there is no {name} here" + self._near(name))
         for word in node.keywords:
             if word.arg and not self._is_parameter(word.arg):
                 raise _Fails(f"call|nothing here takes a parameter {word.arg!r}")
         if _is_open(node) or not (node.args or node.keywords):
-            return "call"
-        written = _tail(node) if "." not in name else ast.unparse(node)
-        if written in self.code.calls or self.code.quotes(text):
-            return "call"
-        try:
-            self._evaluate(text)
-        except Exception:
+            return
+        if not {_tail(node), ast.unparse(node)} & self.code.calls:
             raise _Fails(
-                "call|this call is neither in the page's code nor can it be made here; "
+                f"call|{_tail(node)} is neither in the page's code nor can it be made here; "
                 "write it with its object, as in x.f(…), or with f(...)"
-            ) from None
-        return "call"
+            )
 
     def _expression(self, text: str, rule: str, wrong: bool) -> str:
         try:
-            self._evaluate(text)
+            value = self._evaluate(text)
         except Exception as error:
             if not wrong and self.code.quotes(text):
                 return "quotation"
             raise _Fails(f"{rule}|{type(error).__name__}: {error}") from None
+        # A sentence that gives a test, such as `torch.equal(a, b)`, says that it holds.
+        if value is False and (wrong or not self.code.quotes(text)):
+            raise _Fails(f"{rule}|it is False; if that is what is meant, write: {text} is False")
         return rule
 
     def _not_an_expression(self, text: str, wrong: bool) -> str:
@@ -431,8 +445,8 @@ class Judge:
         """True when a name is known here.
 
         Looked up in this order: the namespace; builtins and keywords; the page's code; attributes
-        of what the namespace holds; `homes` (torch, its tensors and modules, and the project's
-        own packages); an importable module.
+        of what the namespace holds; what the project's own packages define; `homes` (torch, its
+        tensors and modules); an importable module.
         """
         first, _, rest = dotted.partition(".")
         if first in self.values:
@@ -446,20 +460,21 @@ class Judge:
                 return True
         if first in ALIASES and _import_path(ALIASES[first] + ("." + rest if rest else "")):
             return True
-        homes = (*HOMES, *self.settings.homes, *_packages(self.settings.rewrite))
-        for home in homes:
+        if dotted in self.own.names:
+            return True
+        for home in (*HOMES, *self.settings.homes):
             owner = _import_path(home)
             if owner is not None and _has(owner, dotted):
                 return True
         return bool(_import_path(dotted))
 
     def _is_parameter(self, name: str) -> bool:
-        if name in self.code.keywords:
+        if name in self.code.keywords or name in self.own.keywords:
             return True
         for value in self.values.values():
             if callable(value) and name in _parameters(value):
                 return True
-        return name in _known_parameters(tuple(_packages(self.settings.rewrite)))
+        return name in _known_parameters()
 
     def _near(self, text: str) -> str:
         known = [name for name in {*self.values, *self.code.names} if not name.startswith("__")]
@@ -546,17 +561,16 @@ def _import_path(dotted: str) -> Any:
 
 
 @functools.cache
-def _packages(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The packages and their public modules, as import paths."""
-    found = []
-    for name in names:
-        package = _import_path(name)
-        if package is None:
-            continue
-        found.append(name)
-        folder = Path(package.__file__).parent
-        found += [f"{name}.{file.stem}" for file in sorted(folder.glob("[!_]*.py"))]
-    return tuple(found)
+def _own(root: Path, packages: tuple[str, ...]) -> Code:
+    """What the project's own packages define, read from their sources without importing them."""
+    found = Code()
+    for name in packages:
+        for file in source_files(root, name):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            known = definitions(tree)
+            found.names |= {file.stem, *known, *(one.rpartition(".")[2] for one in known)}
+            found.keywords |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return found
 
 
 @functools.lru_cache(maxsize=4096)
@@ -577,15 +591,12 @@ def _parameters(value: Any) -> frozenset[str]:
 
 
 @functools.cache
-def _known_parameters(packages: tuple[str, ...]) -> frozenset[str]:
-    """Parameters of everything public in the homes and packages."""
+def _known_parameters() -> frozenset[str]:
+    """Parameters of everything public in the homes."""
     found: set[str] = set()
-    for home in (*HOMES, *packages):
+    for home in HOMES:
         owner = _import_path(home)
-        if owner is None:
-            continue
-        found |= _parameters(owner)
-        for name in dir(owner):
+        for name in dir(owner) if owner is not None else ():
             value = None if name.startswith("_") else inspect.getattr_static(owner, name, None)
             if callable(value):
                 found |= _parameters(value)
@@ -657,10 +668,24 @@ def _truth(value: Any) -> bool:
     return bool(value.all()) if hasattr(value, "all") and hasattr(value, "shape") else bool(value)
 
 
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
 def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _chain(node: ast.expr) -> Iterator[ast.Call]:
+    """The calls of a chain, last first: `b()`, then `a()` of `a().b()`."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        if isinstance(node, ast.Call):
+            yield node
+            node = node.func
+        else:
+            node = node.value
 
 
 def _is_open(node: ast.Call) -> bool:

@@ -22,14 +22,14 @@ import sys
 import tempfile
 import time
 import tokenize
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from proseproof import listing, shapes
-from proseproof.execution import execute
+from proseproof.execution import execute, sweep
 from proseproof.finding import Finding
 from proseproof.page import Block, Page, Span
 from proseproof.proof import PageProof, Project, check_project
@@ -254,6 +254,8 @@ class Author:
         texts = {}
         sides = [page]
         other = self.project.other(page.path)
+        if alone and other is None:
+            return None
         if other is not None and not alone:
             sides.append(other)
         for side in sides:
@@ -333,7 +335,7 @@ class Author:
             for one in page.listings:
                 path, _, name = one.spec.partition(":")
                 source = (self.settings.root / path).read_text(encoding="utf-8")
-                found[one.spec] = (path, *listing.definitions(source)[name])
+                found[one.spec] = (path, *listing.definitions(ast.parse(source))[name])
         return list(found.values())
 
     def _sources(self) -> Iterator[Change]:
@@ -675,6 +677,7 @@ class Worker:
                 answer = {"why": why, "reason": reason}
             except BaseException as error:
                 answer = {"why": f"the proof broke: {type(error).__name__}: {error}", "reason": ""}
+            sweep()
             os.write(writer, json.dumps(answer).encode())
             os._exit(0)
         os.close(writer)
@@ -754,6 +757,13 @@ def _work(team: list[Worker], changes: list[Change]) -> list[Outcome]:
     return outcomes
 
 
+def _judge(why: str) -> str:
+    """Which proof caught a change."""
+    head = why.partition(":")[0]
+    words = head.split(" ")
+    return "blocks" if words[-2:-1] == ["line"] else words[-1] if len(words) == 2 else head
+
+
 def _summary(outcomes: list[Outcome], seed: int) -> int:
     kinds: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -767,6 +777,13 @@ def _summary(outcomes: list[Outcome], seed: int) -> int:
     caught = sum(outcome.caught for outcome in outcomes)
     files = len({outcome.change.path for outcome in outcomes})
     print(f"{'all':32} {caught:7} {len(outcomes):6} {files:6}\n")
+    judges = Counter(_judge(outcome.why) for outcome in outcomes if outcome.caught)
+    print("caught by: " + ", ".join(f"{name} {n}" for name, n in judges.most_common()) + "\n")
+    for outcome in outcomes:
+        if outcome.caught and _judge(outcome.why) == "the proof broke":
+            print(
+                f"{outcome.change.path}:{outcome.change.line}: {outcome.change.what}: {outcome.why}"
+            )
     survivors = [outcome for outcome in outcomes if not outcome.caught]
     for outcome in survivors:
         change = outcome.change

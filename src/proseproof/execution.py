@@ -194,22 +194,37 @@ def scratch() -> str:
     return os.path.realpath(_scratch[0].name)
 
 
+def sweep() -> None:
+    """Remove the scratch folder, in a process that ends without cleaning up."""
+    while _scratch:
+        _scratch.pop().cleanup()
+
+
 @contextlib.contextmanager
 def _recording(run: Run, wanted: bool) -> Iterator[None]:
-    """Note the shape of every tensor that is made, when a sentence speaks of shapes."""
+    """Note the shape of every tensor that the block's own lines make, for sentences about shapes.
+
+    What the project's library makes on the way is not in sight of the page.
+    """
     torch: Any = sys.modules.get("torch")
     if not wanted or torch is None or "compile(" in run.block.code:
         yield
         return
+
+    inside = os.path.dirname(torch.__file__)
 
     class Recorder(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             made = function(*args, **(kwargs or {}))
-            for one in made if isinstance(made, tuple | list) else (made,):
-                if isinstance(one, torch.Tensor):
-                    run.made.add(tuple(one.shape))
+            frame = sys._getframe(1)
+            while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
+                frame = frame.f_back
+            if frame.f_code.co_filename == run.page.path:
+                for one in made if isinstance(made, tuple | list) else (made,):
+                    if isinstance(one, torch.Tensor):
+                        run.made.add(tuple(one.shape))
             return made
 
     with Recorder():
@@ -259,7 +274,7 @@ def execute(
                 before = state.random_state()
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 carrier = CodeBlock(code, block.line, "python")
-                with within or _recording(run, shapes_wanted):
+                with within or contextlib.nullcontext(), _recording(run, shapes_wanted):
                     TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
                 run.drew_unseeded = _drew_unseeded(before, seed)
                 here = os.path.realpath(os.getcwd())
@@ -293,7 +308,8 @@ def _load_what_has_global_state(page: Page) -> None:
 
 def _drew_unseeded(before: dict[str, Any], seed: int) -> bool:
     after = state.random_state()
-    moved = {name for name, value in before.items() if after[name] != value}
+    # A generator that the block itself loaded was never seeded by us.
+    moved = {name for name, value in after.items() if before.get(name) != value}
     torch = sys.modules.get("torch")
     if "torch" in moved and torch is not None and torch.initial_seed() != seed:
         moved.discard("torch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,12 @@ def drawn(figure: Any) -> str:
 def _bundle(value: Any) -> dict[str, str]:
     """What a value says it looks like, by kind, as notebooks ask for it."""
     if hasattr(value, "_repr_mimebundle_"):
-        return dict(value._repr_mimebundle_())
+        bundle = value._repr_mimebundle_()
+        data = bundle[0] if isinstance(bundle, tuple) else bundle  # the rest is about the data
+        return {
+            kind: one if isinstance(one, str) else json.dumps(one, sort_keys=True)
+            for kind, one in data.items()
+        }
     kinds = {"image/svg+xml": "_repr_svg_", "text/html": "_repr_html_"}
     return {kind: getattr(value, name)() for kind, name in kinds.items() if hasattr(value, name)}
 

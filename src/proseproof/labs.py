@@ -11,21 +11,16 @@ from proseproof import shapes
 from proseproof.finding import Finding
 from proseproof.proof import PageProof
 from proseproof.report import BlockEntry, ClaimEntry, versions
+from proseproof.settings import source_files
 
 
 def key(proof: PageProof) -> str:
     """A hash of everything that the verdict depends on."""
     parts = [proof.page.path, proof.page.text, json.dumps(versions(), sort_keys=True)]
-    folders = [Path(__file__).parent]
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     for name in proof.settings.rewrite:
-        folders += [
-            base / name
-            for base in (proof.settings.root / "src", proof.settings.root)
-            if (base / name).is_dir()
-        ]
-    for folder in folders:
-        for file in sorted(folder.rglob("*.py")):
-            parts += [file.name, file.read_text(encoding="utf-8")]
+        files += source_files(proof.settings.root, name)
+    parts += [file.name + file.read_text(encoding="utf-8") for file in files]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -25,10 +25,10 @@ def _targets(node: ast.stmt) -> list[str]:
     return []
 
 
-def definitions(source: str) -> dict[str, tuple[int, int]]:
+def definitions(tree: ast.Module) -> dict[str, tuple[int, int]]:
     """First and last line of everything a listing may quote, by qualified name."""
     found: dict[str, tuple[int, int]] = {}
-    for node in ast.parse(source).body:
+    for node in tree.body:
         members: list[tuple[str, ast.stmt]] = [("", node)]
         if isinstance(node, ast.ClassDef):
             members += [(f"{node.name}.", member) for member in node.body]
@@ -50,7 +50,7 @@ def resolve(root: Path, spec: str) -> str:
         raise ListingError(f"{spec!r}: there is no file {path}")
     source = file.read_text(encoding="utf-8")
     try:
-        known = definitions(source)
+        known = definitions(ast.parse(source))
     except SyntaxError as error:
         raise ListingError(f"{spec!r}: {path} does not parse: {error}") from error
     if name not in known:

@@ -181,12 +181,11 @@ class Page:
     @cached_property
     def source_lines(self) -> list[str]:
         """The page as Python sees it: each block's code in its own lines, all else empty."""
-        lines = [""] * len(self.text.splitlines())
+        lines = [""] * len(self.text.split("\n"))
         for block in self.blocks:
             if block.language == "python":
-                lines[block.first - 1 : block.first - 1 + len(block.code.splitlines())] = (
-                    block.code.splitlines()
-                )
+                code = block.code.removesuffix("\n").split("\n")
+                lines[block.first - 1 : block.first - 1 + len(code)] = code
         return lines
 
     def problem(self, line: int, message: str, remedy: str = "", detail: str = "") -> None:
@@ -206,29 +205,24 @@ def read(root: Path, path: str) -> Page:
         return page
     if path.endswith(".py"):
         return _Reader(Page(path, text, is_lab=True), *_lab(text)).page
-    return _Reader(Page(path, text), text.splitlines(), []).page
+    return _Reader(Page(path, text), text.split("\n"), []).page
 
 
 def _lab(text: str) -> tuple[list[str], list[Block]]:
     """A percent-format script as Markdown lines (numbers kept) and code cells."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     prose = [""] * len(lines)
     cells: list[Block] = []
-    kind, start = "code", 0
     marks = [(number, line) for number, line in enumerate(lines) if line.startswith("# %%")]
     bounds = [(-1, "# %%"), *marks, (len(lines), "")]
     for (begin, mark), (end, _) in pairwise(bounds):
         kind = "markdown" if "[markdown]" in mark else "raw" if "[raw]" in mark else "code"
         start = begin + 1
         body = lines[start:end]
-        if kind == "code":
-            # A header that jupytext writes, or one that we understand: comments only.
-            if any(line.strip() and not line.startswith("#") for line in body):
-                code = "\n".join(body).rstrip() + "\n"
-                cells.append(Block(begin + 1 or 1, start + 1, end, "", code))
-            elif begin == -1:
-                prose[start:end] = [re.sub(r"^# ?", "", line) for line in body]
-        else:
+        if kind == "code" and any(line.strip() and not line.startswith("#") for line in body):
+            code = "\n".join(body).rstrip() + "\n"
+            cells.append(Block(begin + 1 or 1, start + 1, end, "", code))
+        elif kind != "code" or begin == -1:  # before the first mark stands the front matter
             prose[start:end] = [re.sub(r"^# ?", "", line) for line in body]
     return prose, cells
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -65,13 +66,19 @@ def _headings(page: Page) -> list[Item]:
     ]
 
 
+@functools.lru_cache(maxsize=1024)
+def _tree(code: str) -> str:
+    """The syntax tree, in which comments leave no trace; the code itself when it has none."""
+    try:
+        return ast.dump(ast.parse(code))
+    except SyntaxError:
+        return code
+
+
 def _blocks(page: Page) -> list[Item]:
     items = []
     for block in page.blocks:
-        try:
-            tree = ast.dump(ast.parse(block.code)) if block.language == "python" else block.code
-        except SyntaxError:
-            tree = block.code
+        tree = _tree(block.code) if block.language == "python" else block.code
         marks = (block.language, block.gpu, block.silent, block.skip is None, block.raises)
         items.append(Item(block.line, block.code, (_section(page, block.line), tree, marks)))
     return items

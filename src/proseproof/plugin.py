@@ -17,7 +17,7 @@ from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 from proseproof import labs, report, shapes
 from proseproof.finding import Finding, ProofError
 from proseproof.proof import PageProof, Project, check_project
-from proseproof.settings import Settings
+from proseproof.settings import Settings, source_files
 
 KEY = pytest.StashKey["Session"]()
 
@@ -43,15 +43,19 @@ class Session:
     def unrun(self) -> list[Finding]:
         """Shape comments in the source whose line no test ran."""
         root = self.settings.root
+        ran = {place for place, comment in shapes.registry.items() if comment.ran}
         found = []
-        for comment in shapes.registry.values():
-            path = Path(comment.path)
-            if comment.ran or not path.is_absolute() or not path.is_relative_to(root):
-                continue
-            message = f"the shape comment {comment.text} was never checked: no test runs its line"
-            name = path.relative_to(root).as_posix()
-            found.append(Finding(name, comment.line, message, "", "test the line, or remove it"))
-        return sorted(found)
+        for name in self.settings.rewrite:
+            for file in source_files(root, name):
+                ends, alone, _ = shapes.comments_of(file.read_text(encoding="utf-8"))
+                for line in sorted({*ends, *alone}):
+                    if (str(file), line) not in ran:
+                        path = file.relative_to(root).as_posix()
+                        message = "this shape comment was never checked: no test runs its line"
+                        found.append(
+                            Finding(path, line, message, "", "test the line, or remove it")
+                        )
+        return found
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,7 +85,7 @@ def pytest_collect_file(
     """Our collector in place of the one that would miss things."""
     found = yield
     session = parent.config.stash.get(KEY, None)
-    if session is None or not parent.config.option.codeblocks:
+    if session is None or not parent.config.getoption("codeblocks", False):
         return found
     if not session.settings.covers(file_path):
         return found

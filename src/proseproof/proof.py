@@ -216,8 +216,6 @@ class PageProof:
     def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
         wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
         outside = devices.without_accelerator() if block.gpu else None
-        if block.gpu and wanted:
-            outside = None  # shapes are recorded; a machine with CUDA runs it there below
         run = execute(self.page, block, shapes_wanted=wanted, within=outside)
         found = self.errors(run)
         if not found:
@@ -310,8 +308,7 @@ class PageProof:
         for table in self.page.tables:
             above = [block for block in blocks if block.line < table.line] or blocks[:1]
             if above[-1] is run.block:
-                with state.restored():
-                    claims, wrong = tables.check(self.page, table, judge.values)
+                claims, wrong = tables.check(self.page, table, judge.values)
                 self.entry.claims += claims
                 found += wrong
         for line, name, path in run.block.figures:
@@ -322,7 +319,8 @@ class PageProof:
 
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
         found = []
-        with state.restored():
+        # The next cell of a lab goes on with the state; a block starts afresh anyway.
+        with state.restored() if self.page.is_lab else contextlib.nullcontext():
             verdicts = [judge.judge(span) for span in spans]
         for verdict in verdicts:
             span = verdict.span
@@ -355,6 +353,8 @@ class PageProof:
         """A reader starts from another random state: nothing shown may depend on it."""
         block = run.block
         judged = [span for span in spans if span.mark != "text"]
+        if not judged and not self.printed(run):
+            return []
         again = execute(self.page, block, seed=SEED + 1, shapes_wanted=bool(judged))
         message = "the block draws random numbers without a seed, and what is shown depends on them"
         detail = ""

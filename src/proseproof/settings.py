@@ -26,6 +26,15 @@ def expand(ranges: list[str]) -> list[str]:
     return ids
 
 
+def source_files(root: Path, name: str) -> list[Path]:
+    """The source files of a package, or the one of a module, of the project."""
+    found: list[Path] = []
+    for base in (root / "src", root):
+        single = base / f"{name}.py"
+        found += sorted((base / name).rglob("*.py")) or ([single] if single.is_file() else [])
+    return found
+
+
 @dataclass(frozen=True)
 class Settings:
     """Where the pages are and what is asked of them."""
@@ -35,7 +44,6 @@ class Settings:
     languages: dict[str, str] = field(default_factory=dict)
     rewrite: tuple[str, ...] = ()
     homes: tuple[str, ...] = ()
-    plain: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     to_come: tuple[str, ...] = ()
     lock: str = "docs/proof.lock"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib.abc
 import importlib.machinery
 import io
@@ -243,6 +244,7 @@ def _is_shape(value: Any) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=1024)
 def comments_of(source: str) -> tuple[dict[int, str], list[int], list[tuple[int, str]]]:
     """Shape comments at line ends; those on a line of their own; and those with other words."""
     ends: dict[int, str] = {}
@@ -434,6 +436,8 @@ def rewrite(source: str, path: str, shift: int = 0) -> tuple[ast.Module, list[in
         dims = parse_dims(text)
         assert dims is not None
         registry[path, line + shift] = Comment(path, line + shift, text, dims)
+    if not ends:
+        return tree, alone
     rewriter = _Rewriter(path, ends, source.splitlines(), shift)
     tree.body = rewriter._body(tree.body)
     lost = sorted({*alone, *(set(ends) - rewriter.used)})

@@ -36,6 +36,7 @@ def test_every_id_treated_or_to_come_is_no_alarm(site: Site) -> None:
         (page("T1", "t10"), 1),
         (page("T1, T9", "t1"), 1),
         ("---\nids: T1\n---\n# H {#t1}\n", 1),
+        ("---\nids: [1]\n---\n# H {#t1}\n", 1),
     ],
 )
 def test_id_and_heading_that_disagree_are_caught(site: Site, text: str, line: int) -> None:

@@ -31,6 +31,13 @@ def test_change_on_one_side_is_caught_on_both(agreed: Site, old: str, new: str, 
     assert fresh(agreed, "zh") == [f"docs/zh/x.md:{line}"]
 
 
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_message_says_which_side_did_not_follow(agreed: Site, language: str) -> None:
+    agreed.write("docs/en/x.md", EN.replace("\nB\n", "\nB2\n"))
+    (finding,) = agreed.proof(f"docs/{language}/x.md").fresh()
+    assert finding.message == "#two changed in docs/en/x.md, and docs/zh/x.md did not follow"
+
+
 def test_message_names_the_command_that_confirms(agreed: Site) -> None:
     agreed.write("docs/en/x.md", EN.replace("\nB\n", "\nB2\n"))
     (finding,) = agreed.proof("docs/en/x.md").fresh()

@@ -117,6 +117,20 @@ def test_differences_stand_side_by_side(pair: Site) -> None:
     assert any("n = 4" in row and "≠" in row for row in rows)
 
 
+def test_block_that_moved_to_another_section_is_caught(pair: Site) -> None:
+    block = EN[EN.index("```python\n#") : EN.index("See [below]")]
+    pair.write("docs/en/x.md", EN.replace(block, "") + "\n" + block)
+    assert any(one.message.startswith("blocks") for one in pair.proof("docs/en/x.md").pair())
+
+
+def test_missing_block_is_shown_with_its_line_on_the_other_side(pair: Site) -> None:
+    block = EN[EN.index("```python\n#") : EN.index("See [below]")]
+    pair.write("docs/en/x.md", EN.replace(block, ""))
+    findings = pair.proof("docs/en/x.md").pair()
+    shown = next(one for one in findings if one.message.startswith("blocks"))
+    assert "docs/en/x.md: (nothing)" in shown.detail and "docs/zh/x.md:7" in shown.detail
+
+
 def test_page_without_a_counterpart_is_caught(site: Site) -> None:
     site.write("docs/zh/only.md", "# 一 {#one}\n")
     findings = site.proof("docs/zh/only.md").pair()

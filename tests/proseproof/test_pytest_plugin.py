@@ -93,7 +93,7 @@ def test_lab_is_run_again_only_when_something_changed(site: Site) -> None:
     site.configure('rewrite = ["lib"]\n')
     site.write("src/lib.py", "")
     site.write("lib/__init__.py", "value = 1\n")
-    lab = f"# %%\nimport lib\nopen('{site.root}/runs', 'a').write('x')\nlib.value\n"
+    lab = f"# %%\nimport lib\nopen('{site.root}/runs', 'a').write('x')\nn = lib.value\n"
     site.write("docs/labs/l.py", lab)
 
     def runs() -> int:
@@ -124,6 +124,15 @@ def test_what_a_lab_shows_is_recorded_and_kept(site: Site) -> None:
     changed = lab.replace("{}", "0.25").replace("1 / 3", "1 / 4")
     site.pair(changed, changed, "labs/l.py")
     assert [one.line for one in site.prove("docs/zh/labs/l.py")] == [1]
+
+
+def test_lab_may_show_whatever_a_notebook_can(site: Site) -> None:
+    bundle = "({'image/svg+xml': '<svg/>', 'application/json': {'a': 1}}, {'width': 3})"
+    code = f"class Picture:\n    def _repr_mimebundle_(self, **_):\n        return {bundle}\n"
+    lab = f"# %% [markdown]\n# # Lab {{#lab}}\n# %%\n{code}\nPicture()\n"
+    site.pair(lab, lab, "labs/l.py")
+    assert site.run("proseproof", "update").returncode == 0
+    assert site.proof("docs/zh/labs/l.py").lab() == []
 
 
 def test_lab_that_fails_is_not_kept(site: Site) -> None:

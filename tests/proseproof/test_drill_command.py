@@ -1,0 +1,93 @@
+"""The drill makes changes in a copy, and reports what slips by."""
+
+from sample_site import Site
+
+ZH = """
+# 一 {#one}
+
+```python
+sizes = [2, 3]
+print(sum(sizes), sizes[0])
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+5 2
+```
+
+这里 `sum(sizes) == 5`，名字是 `sizes`，见[下文](#two)。
+
+## 二 {#two}
+
+第二段的文字在这里。
+"""
+EN = """
+# One {#one}
+
+```python
+sizes = [2, 3]
+print(sum(sizes), sizes[0])
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+5 2
+```
+
+Here `sum(sizes) == 5`, the name is `sizes`, see [below](#two).
+
+## Two {#two}
+
+The words of the second section stand here.
+"""
+
+
+def tree(site: Site) -> dict[str, bytes]:
+    files = [file for file in site.root.rglob("*") if file.is_file()]
+    return {str(file): file.read_bytes() for file in files if ".cache" not in file.parts}
+
+
+def test_drill_catches_every_change_and_leaves_the_project_alone(site: Site) -> None:
+    site.pair(ZH, EN)
+    assert site.run("proseproof", "confirm", "--all").returncode == 0
+    before = tree(site)
+    done = site.run("proseproof", "drill", "--seed", "3", "--count", "40")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert tree(site) == before
+    rows = {line[:32].strip(): line[32:].split() for line in done.stdout.splitlines()}
+    for kind in (
+        "digit in a number",
+        "name misspelt",
+        "printed digit",
+        "operator, index or keyword",
+        "fence's info string",
+        "heading's anchor",
+        "link",
+        "sentence in one language",
+        "block in one language",
+    ):
+        caught, made, _ = rows[kind]
+        assert caught == made != "0", done.stdout
+
+
+def test_same_seed_makes_the_same_changes(site: Site) -> None:
+    site.pair(ZH, EN)
+    site.run("proseproof", "confirm", "--all")
+    runs = [site.run("proseproof", "drill", "--seed", "5", "--count", "8").stdout for _ in "ab"]
+    assert runs[0] == runs[1]
+
+
+def test_change_that_nothing_depends_on_is_listed_with_its_reason(site: Site) -> None:
+    text = "```python\nleft = [0 + 7]\nright = max(left)\n```\n"
+    site.write("README.md", text)
+    done = site.run("proseproof", "drill", "--count", "8")
+    assert done.returncode == 0
+    assert "not caught: README.md:2: operator, index or keyword" in done.stdout
+    assert "the page stays true" in done.stdout
+
+
+def test_drill_refuses_pages_that_do_not_hold(site: Site) -> None:
+    site.pair(ZH.replace("5 2", "5 3"), EN)
+    done = site.run("proseproof", "drill", "--count", "4")
+    assert done.returncode == 2
+    assert "do not hold" in done.stderr
