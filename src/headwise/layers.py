@@ -10,7 +10,7 @@ from headwise.multi_head import KeyValueCache, MultiHeadAttention
 
 
 class Residual(nn.Module):
-    """The connection around a sublayer f, with its layer norm and its dropout.
+    """The connection around a sublayer f, with its layer normalisation and its dropout.
 
     Post-LN, as in the paper, is norm(x + f(x)); pre-LN (norm_first) is x + f(norm(x)). A layer
     writes both as x = residual.leave(x, f(residual.enter(x))).

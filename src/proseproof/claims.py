@@ -5,7 +5,8 @@ block above it (the page's first block when there is none):
 
 - `path`: has a `/` or a known suffix, and no space: it is in the repository;
 - `import`: an import statement: it can be carried out;
-- `shape`: a tuple of sizes: the shape of a tensor that is there or was made there;
+- `shape`: a tuple of sizes: the shape of a tensor that is there or was made there; right after a
+  tensor's name (`x` of shape `(2, 3)`, `x` 的形状是 `(2, 3)`), the shape of that tensor;
 - `number`: a float stands in the page's code, the output or the values; numbers that are listed,
   as in `2`, `0` and `1`, stand there in this order; a whole number alone says nothing that could
   be judged, and is refused;
@@ -187,7 +188,7 @@ class Judge:
         except (SyntaxError, ValueError):
             return self._not_an_expression(text, wrong)
         if text.startswith("(") and shapes.parse_dims(text) is not None:
-            return self._shape(text)
+            return self._shape(text, span.subject)
         if isinstance(node, ast.Constant) or _is_number(node):
             return self._literal(node, span)
         if isinstance(node, ast.Compare):
@@ -233,13 +234,14 @@ class Judge:
             raise _Fails(f"import|{type(error).__name__}: {error}") from None
         return "import"
 
-    def _shape(self, text: str) -> str:
+    def _shape(self, text: str, subject: str) -> str:
         dims = shapes.parse_dims(text)
         assert dims is not None
-        if ast.unparse(dims) in self.asserted:
+        own = getattr(self.values.get(subject), "shape", None)
+        if own is None and ast.unparse(dims) in self.asserted:
             return "shape"
         sizes = {name: int(value) for name, value in self.values.items() if type(value) is int}
-        known = self.seen | set(self._shapes_here())
+        known = self.seen | set(self._shapes_here()) if own is None else {tuple(own)}
         wanted: list[int | None] = []
         for item in dims.elts:
             if isinstance(item, ast.Constant) and item.value is ...:
@@ -258,6 +260,8 @@ class Judge:
             except shapes.ShapeError:
                 continue
             return "shape"
+        if own is not None:
+            raise _Fails(f"shape|{subject} has the shape {tuple(own)}")
         if text.replace(" ", "") in self.output.replace(" ", ""):
             return "shape"
         said = f" = {tuple(wanted)}" if any(isinstance(d, ast.Name) for d in dims.elts) else ""

@@ -61,11 +61,13 @@ class Change:
 
 @dataclass
 class Outcome:
-    """What became of a change; `why` is the finding, or why a survivor means nothing."""
+    """What became of a change: the finding, or why it means nothing, or how the proof broke."""
 
     change: Change
     caught: bool
     why: str
+    reason: str = ""
+    broke: str = ""
 
 
 def _lines_with(text: str, edits: list[tuple[int, str, str]]) -> str | None:
@@ -617,7 +619,7 @@ def _computes_the_same(old: Page, one: Block, new: Page, two: Block) -> bool:
 def _same_value(one: Any, two: Any) -> bool:
     if type(one) is not type(two):
         return False
-    if hasattr(one, "numel"):
+    if hasattr(one, "numel") and hasattr(one, "shape"):
         return bool(one.shape == two.shape and (one == two).all())
     if isinstance(one, list | tuple):
         return len(one) == len(two) and all(map(_same_value, one, two))
@@ -670,13 +672,14 @@ class Worker:
             null = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(null, number)
+            answer = {"why": "", "reason": "", "broke": ""}
             try:
                 sys.path.insert(0, str(root / "src"))
-                why = _prove(self.settings, self.project, change)
-                reason = "" if why else _means_nothing(self.settings, self.project, change)
-                answer = {"why": why, "reason": reason}
-            except BaseException as error:
-                answer = {"why": f"the proof broke: {type(error).__name__}: {error}", "reason": ""}
+                answer["why"] = _prove(self.settings, self.project, change)
+                if not answer["why"]:
+                    answer["reason"] = _means_nothing(self.settings, self.project, change)
+            except BaseException as error:  # a proof that breaks has caught nothing
+                answer["broke"] = f"{type(error).__name__}: {error}"
             sweep()
             os.write(writer, json.dumps(answer).encode())
             os._exit(0)
@@ -695,10 +698,10 @@ class Worker:
         os.waitpid(self.pid, 0)
         for path, text in self.kept.items():
             (self.settings.root / path).write_text(text, encoding="utf-8")
-        answer = json.loads(raw) if raw else {"why": "it crashed", "reason": ""}
+        answer = json.loads(raw) if raw else {"why": "the interpreter crashed"}
         why = "it never ends" if late else answer["why"]
         change, self.change = self.change, None
-        return Outcome(change, bool(why), why or answer["reason"])
+        return Outcome(change, bool(why), why, answer.get("reason", ""), answer.get("broke", ""))
 
 
 def _copies(settings: Settings, folder: Path, count: int) -> Iterator[Worker]:
@@ -736,7 +739,8 @@ def _before(worker: Worker) -> str:
     texts = {path: worker.project.page(path).text for path in worker.project.paths()}
     worker.start(Change("nothing", "", 0, "", texts, True))
     select.select([worker.pipe], [], [])
-    return worker.finish().why
+    outcome = worker.finish()
+    return outcome.why or outcome.broke
 
 
 def _work(team: list[Worker], changes: list[Change]) -> list[Outcome]:
@@ -779,14 +783,10 @@ def _summary(outcomes: list[Outcome], seed: int) -> int:
     print(f"{'all':32} {caught:7} {len(outcomes):6} {files:6}\n")
     judges = Counter(_judge(outcome.why) for outcome in outcomes if outcome.caught)
     print("caught by: " + ", ".join(f"{name} {n}" for name, n in judges.most_common()) + "\n")
-    for outcome in outcomes:
-        if outcome.caught and _judge(outcome.why) == "the proof broke":
-            print(
-                f"{outcome.change.path}:{outcome.change.line}: {outcome.change.what}: {outcome.why}"
-            )
     survivors = [outcome for outcome in outcomes if not outcome.caught]
     for outcome in survivors:
         change = outcome.change
         print(f"not caught: {change.path}:{change.line}: {change.kind}: {change.what}")
-        print(f"    {outcome.why or 'UNEXPLAINED'}")
-    return int(any(not outcome.why for outcome in survivors))
+        broke = f"the proof broke: {outcome.broke}" if outcome.broke else ""
+        print(f"    {outcome.reason or broke or 'UNEXPLAINED'}")
+    return int(any(not outcome.reason for outcome in survivors))

@@ -184,20 +184,24 @@ def _fresh_lines(page: Page) -> None:
     linecache.cache[page.path] = (len(page.text), None, lines, page.path)
 
 
-_scratch: list[tempfile.TemporaryDirectory[str]] = []
+_scratch: dict[int, tempfile.TemporaryDirectory[str]] = {}
 
 
 def scratch() -> str:
-    """An empty folder in which blocks run, so that none can write into the project."""
-    if not _scratch:
-        _scratch.append(tempfile.TemporaryDirectory(prefix="proseproof-"))
-    return os.path.realpath(_scratch[0].name)
+    """An empty folder in which blocks run, so that none can write into the project.
+
+    Each process has its own: a fork must not run in, or remove, the folder of its parent.
+    """
+    if os.getpid() not in _scratch:
+        _scratch[os.getpid()] = tempfile.TemporaryDirectory(prefix="proseproof-")
+    return os.path.realpath(_scratch[os.getpid()].name)
 
 
 def sweep() -> None:
-    """Remove the scratch folder, in a process that ends without cleaning up."""
-    while _scratch:
-        _scratch.pop().cleanup()
+    """Remove this process's scratch folder, when it ends without cleaning up."""
+    own = _scratch.pop(os.getpid(), None)
+    if own is not None:
+        own.cleanup()
 
 
 @contextlib.contextmanager

@@ -38,6 +38,9 @@ LINK = re.compile(
 )
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 BETWEEN = re.compile(r"\s*(?:,|;|、|，|；|and|or|和|与|及|或|, and)?\s*")
+SHAPE_OF = re.compile(
+    r"\s*(?:is|(?:is |are )?of shape|(?:has|with|have)(?: the)? shape|是|为|(?:的)?形状[是为])\s*"
+)
 REFERENCE = re.compile(r"^\s*\[(?!\^)(?P<text>[^\]]+)\]:\s+(?P<target>\S+)")
 HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>")
 CONTAINER = re.compile(r"^\s*(?:!!!|\?\?\?\+?|===[!+]?|[-*+]\s|\d+[.)]\s|\[\^[^\]]+\]:|:\s)")
@@ -114,6 +117,7 @@ class Span:
     text: str
     marks: frozenset[str] = frozenset()
     row: tuple[str, ...] = ()  # the numbers listed with this one: `2`, `0` and `1`
+    subject: str = ""  # the name whose shape this is said to be: `Q` of shape `(5, 8)`
 
     @property
     def mark(self) -> str:
@@ -554,13 +558,18 @@ class _Reader:
             marks = frozenset(re.findall(r"\.([\w-]+)", match["attrs"] or ""))
             place = line + text.count("\n", 0, match.start())
             words = " ".join(match["text"].split()).strip()
-            listed = bool(found) and BETWEEN.fullmatch(text[end : match.start()]) is not None
-            if listed and NUMBER.fullmatch(words) and NUMBER.fullmatch(found[-1].text):
+            between, before = text[end : match.start()], found[-1].text if found else ""
+            if BETWEEN.fullmatch(between) and NUMBER.fullmatch(words) and NUMBER.fullmatch(before):
                 rows[-1].append(words)
                 rows.append(rows[-1])
             else:
                 rows.append([words])
-            found.append(Span(place, words, marks))
+            subject = ""
+            if words.startswith("(") and before.isidentifier() and SHAPE_OF.fullmatch(between):
+                subject = before
+            elif before.startswith("(") and words.isidentifier() and between.strip() == "的":
+                found[-1] = replace(found[-1], subject=words)
+            found.append(Span(place, words, marks, subject=subject))
             end = match.end()
         return [
             replace(span, row=tuple(row)) if len(row) > 1 else span

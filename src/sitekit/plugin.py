@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
+import jieba
 import mkdocs.utils
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -75,6 +76,8 @@ class SitekitPlugin(BasePlugin):
         if ".py" not in mkdocs.utils.markdown_extensions:
             extensions: Any = (*mkdocs.utils.markdown_extensions, ".py")
             mkdocs.utils.markdown_extensions = extensions
+        # jieba would cut this word in two, and a search for it would find neither half.
+        jieba.add_word("归一化")
         # Dates in the sitemap are the commit's, so that two builds of one commit are the same.
         if "SOURCE_DATE_EPOCH" not in os.environ:
             git = subprocess.run(

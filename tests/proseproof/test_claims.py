@@ -200,6 +200,39 @@ def test_listed_numbers_that_do_not_stand_there_are_caught(site: Site, said: str
     assert places(site.page(f"{block}It is {said} here.\n"))[0] == "README.md:6"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "`x` of shape `(2, 3)`",
+        "`y` is `(3, 2)`",
+        "`y` has the shape `(3, 2)`",
+        "`x` 的形状是 `(2, 3)`",
+        "`y` 是 `(n, 2)`",
+        "形状为 `(2, 3)` 的 `x`",
+        "`x` and then `(3, 2)`",
+    ],
+)
+def test_shape_said_of_a_tensor_is_that_tensors(site: Site, said: str) -> None:
+    block = "```python\nimport torch\nn = 3\nx = torch.zeros(2, n)\ny = x.T\n```\n\n"
+    assert site.page(f"{block}Here {said}.\n") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "`x` of shape `(3, 2)`",
+        "`y` is `(2, 3)`",
+        "`y` has the shape `(2, n)`",
+        "`x` 的形状是 `(3, 2)`",
+        "`y` 是 `(2, 3)`",
+        "形状为 `(3, 2)` 的 `x`",
+    ],
+)
+def test_shape_of_another_tensor_is_caught(site: Site, said: str) -> None:
+    block = "```python\nimport torch\nn = 3\nx = torch.zeros(2, n)\ny = x.T\n```\n\n"
+    assert places(site.page(f"{block}Here {said}.\n")) == ["README.md:8"]
+
+
 def test_span_over_two_lines_and_with_two_ticks_is_read(site: Site) -> None:
     text = "```python\nn = 1\n```\n\nA `n ==\n2` and ``n == 3``.\n"
     assert places(site.page(text)) == ["README.md:5", "README.md:6"]

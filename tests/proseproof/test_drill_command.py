@@ -1,6 +1,11 @@
 """The drill makes changes in a copy, and reports what slips by."""
 
+from pathlib import Path
+
 from sample_site import Site
+
+from proseproof.drill import Change, Worker
+from proseproof.execution import scratch
 
 ZH = """
 # 一 {#one}
@@ -91,3 +96,25 @@ def test_drill_refuses_pages_that_do_not_hold(site: Site) -> None:
     done = site.run("proseproof", "drill", "--count", "4")
     assert done.returncode == 2
     assert "do not hold" in done.stderr
+
+
+def test_proof_that_breaks_has_caught_nothing(site: Site) -> None:
+    site.write("README.md", "Text.\n")
+    site.configure('required = ["no id"]\n')
+    project = site.project
+    worker = Worker(project.settings, project)
+    worker.start(Change("sentence", "README.md", 1, "", {"README.md": "Words.\n"}))
+    outcome = worker.finish()
+    assert not outcome.caught and not outcome.reason
+    assert "no id" in outcome.broke
+    assert (site.root / "README.md").read_text() == "Text.\n"
+
+
+def test_fork_leaves_the_scratch_folder_of_its_parent(site: Site) -> None:
+    site.write("README.md", "```python\nn = 1\n```\n")
+    folder = Path(scratch())
+    project = site.project
+    worker = Worker(project.settings, project)
+    worker.start(Change("block", "README.md", 1, "", {"README.md": "```python\nn = 2\n```\n"}))
+    worker.finish()
+    assert folder.is_dir()
