@@ -196,11 +196,10 @@ class SitekitPlugin(BasePlugin):
         ]
         # jieba has cut Chinese words apart with zero-width spaces. No stemmer in either language:
         # it cuts the words of the index and not those of the query, so "attention" finds nothing.
-        chinese = {
-            "lang": ["en"],
-            "separator": r"[\s\u200b\u3000\-、。，．？！；()（）：\"`]+",
-            "pipeline": [],
-        }
+        # Particles that stand alone are no words: else 归一化 would be taken for 归, 一 and 化.
+        space = r"[\s\u200b\u3000\-、。，．？！；()（）：\"`]"
+        particle = r"(?<=\u200b)[一归化的了是在不有也都就把被与和个这那它里到](?=\u200b)"
+        chinese = {"lang": ["en"], "separator": f"(?:{space}|{particle})+", "pipeline": []}
         english = {
             "lang": ["en"],
             "separator": r"[\s\-.,;:()\[\]`]+",

@@ -88,11 +88,14 @@ def test_search_finds_the_right_page_first(open_page: Open, address: str, query:
     box.press_sequentially(query)
     box.press("End")  # typed Chinese sends no key event of its own
     page.locator(".md-search-result__item").first.wait_for(timeout=10_000)
-    links = page.locator(".md-search-result__link")
-    found = [urljoin(page.url, link.get_attribute("href") or "") for link in links.all()]
-    paths = [re.sub(r"\?[^#]*", "", link.removeprefix(address)) for link in found]
-    # A page is listed with its best section below it.
-    assert any(re.search(QUERIES[query], path) for path in paths[:2]), paths
+    for _ in range(30):  # what is shown at first may still answer the first letters alone
+        links = page.locator(".md-search-result__link").evaluate_all("all => all.map(a => a.href)")
+        paths = [re.sub(r"\?[^#]*", "", link.removeprefix(address)) for link in links]
+        # A page is listed with its best section below it.
+        if right := any(re.search(QUERIES[query], path) for path in paths[:2]):
+            break
+        page.wait_for_timeout(100)
+    assert right, paths
     assert all(path.startswith("en/") == english for path in paths), paths
 
 
