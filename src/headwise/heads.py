@@ -31,7 +31,8 @@ def fold_heads(x: Tensor, num_heads: int) -> Tensor:
     repeat_interleave does it, repeat does not.
     """
     x = split_heads(x, num_heads)
-    return x.flatten(0, 1)  # (batch * num_heads, seq_len, d_k)
+    batch, _, seq_len, d_k = x.shape
+    return x.reshape(batch * num_heads, seq_len, d_k)  # (batch * num_heads, seq_len, d_k)
 
 
 def unfold_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -60,6 +60,12 @@ def test_causal_mask_puts_the_last_query_at_the_last_key(seq_len: int, key_len: 
             assert mask[i, j] == (key_len - 1 - j >= seq_len - 1 - i)
 
 
+@pytest.mark.parametrize(("seq_len", "key_len"), [(-1, 3), (3, -1), (-1, -1)])
+def test_causal_mask_refuses_a_negative_length(seq_len: int, key_len: int) -> None:
+    with pytest.raises(ValueError, match="seq_len, key_len"):
+        causal_mask(seq_len, key_len)
+
+
 def test_causal_mask_is_made_on_the_device_asked_for() -> None:
     assert causal_mask(3, device="meta").device.type == "meta"
 
