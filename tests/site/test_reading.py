@@ -146,17 +146,22 @@ def test_page_reads_whole_on_a_phone_without_scripts(open_page: Open, path: str)
 
 
 def test_page_fits_a_phone_and_axe_finds_nothing(open_page: Open, path: str) -> None:
-    page = open_page(path, width=375, color_scheme="light")
+    page = open_page(path, width=375)
     assert not _scrolls_sideways(page)
     page.set_viewport_size({"width": 1440, "height": 900})
-    found = _violations(page)
-    page.emulate_media(color_scheme="dark")
-    page.reload()
-    found += _violations(page, {"runOnly": ["color-contrast"]})
-    assert found == []
+    assert _violations(page, {"rules": {"color-contrast": {"enabled": False}}}) == []
 
 
-def _violations(page: Page, options: dict[str, object] | None = None) -> list[str]:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["index", "questions/scores", "labs/scaling", "mistakes/masks"])
+def test_contrast_is_enough(open_page: Open, kind: str, scheme: str) -> None:
+    """On one page of each kind: the colours are the same on all of them, and axe is slow here."""
+    for path in (f"{kind}.html", f"en/{kind}.html"):
+        page = open_page(path, color_scheme=scheme)
+        assert _violations(page, {"runOnly": ["color-contrast"]}) == []
+
+
+def _violations(page: Page, options: dict[str, object]) -> list[str]:
     results = Axe().run(page, options=options)
     return [
         f"{v['id']}: {node['html'][:160]}"
