@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,8 @@ class SitekitPlugin(BasePlugin):
         self.indexes: dict[Path, str] = {}
         self.i18n: Any = None
         self.report: report.Report | None = None
+        self.rendered: dict[Any, dict[str, Any]] = {}
+        self.entries: dict[Any, list[dict[str, Any]]] = {}
 
     # -- problems ------------------------------------------------------------------------------
 
@@ -98,7 +101,24 @@ class SitekitPlugin(BasePlugin):
             self.characters.clear()
             stored = self.root / ".cache" / "proseproof" / "report.json"
             self.report = report.load(stored) if stored.exists() else None
+        self._index_once(config.plugins["material/search"])
         return config
+
+    def _index_once(self, search: Any) -> None:
+        """Make the search index remember a page's entries for as long as its text is the same."""
+        index = search.search_index
+        add = index.add_entry_from_context
+
+        def remembered(page: Page) -> None:
+            key = (page.url, page.content, str(page.title), repr(page.meta.get("search")))
+            if key not in self.entries:
+                before = len(index.entries)
+                add(page)
+                self.entries[key] = [dict(entry) for entry in index.entries[before:]]
+            else:
+                index.entries.extend(dict(entry) for entry in self.entries[key])
+
+        index.add_entry_from_context = remembered
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         names = {f.src_uri for f in files if f.src_uri.endswith((".md", ".py"))}
@@ -112,7 +132,33 @@ class SitekitPlugin(BasePlugin):
     @event_priority(-50)  # after mkdocs-jupyter has put its own renderer on the page
     def on_pre_page(self, page: Page, *, config: MkDocsConfig, files: Files) -> Page:
         page.__dict__.pop("render", None)
+        page.render = self._once(page)  # type: ignore[method-assign,assignment]
         return page
+
+    def _once(self, page: Page) -> Callable[[MkDocsConfig, Files], None]:
+        """A renderer that remembers: while serving, an edit to one page renders that page alone."""
+        kept = ("content", "toc", "_title_from_render", "present_anchor_ids", "links_to_anchors")
+
+        def render(config: MkDocsConfig, files: Files) -> None:
+            name = page.file.src_uri
+            # Whether a link leads somewhere depends on which files there are.
+            key = (name, page.markdown, frozenset(files.src_uris))
+            if key not in self.rendered:
+                found = len(self.problems)
+                Page.render(page, config, files)
+                if len(self.problems) == found:  # what is wrong is to be said again
+                    self.rendered[key] = {part: getattr(page, part, None) for part in kept}
+                return
+            for part, value in self.rendered[key].items():
+                setattr(page, part, value)
+            links = page.links_to_anchors or {}
+            page.links_to_anchors = {
+                file: anchors
+                for old, anchors in links.items()
+                if (file := files.get_file_from_path(old.src_uri))
+            }
+
+        return render
 
     def on_page_read_source(self, *, page: Page, config: MkDocsConfig) -> str | None:
         name = page.file.src_uri
