@@ -43,6 +43,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -370,6 +371,12 @@ class Judge:
         for word in node.keywords:
             if word.arg and not self._is_parameter(word.arg):
                 raise _Fails(f"call|nothing here takes a parameter {word.arg!r}")
+        given = [ast.unparse(part) for part in takewhile(_is_given, node.args)]
+        if _is_open(node) and given:
+            # `f(a, ...)` quotes a call of the page as far as it goes.
+            start = f"{name.rpartition('.')[2]}({', '.join(given)}"
+            if not self.code.quotes(start):
+                raise _Fails(f"call|no call on this page begins with {start}")
         if _is_open(node) or not (node.args or node.keywords):
             return
         if not {_tail(node), ast.unparse(node)} & self.code.calls:
@@ -690,6 +697,11 @@ def _chain(node: ast.expr) -> Iterator[ast.Call]:
             node = node.func
         else:
             node = node.value
+
+
+def _is_given(node: ast.expr) -> bool:
+    """True for an argument that is written out."""
+    return not (isinstance(node, ast.Constant) and node.value is ...)
 
 
 def _is_open(node: ast.Call) -> bool:

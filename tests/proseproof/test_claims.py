@@ -55,6 +55,7 @@ LINE = BLOCK.count("\n")  # sentences below the block stand on this line
         "heads.is_contiguous() is False",
         "transpose(1, 2)",
         "view(...)",
+        "view(batch, ...)",
         "view(...).transpose(1, 2)",
         "transpose(1, 2).contiguous().view(...)",
         "x.view(...)",
@@ -129,6 +130,7 @@ def test_right_sentence_is_no_alarm(site: Site, span: str) -> None:
         "make tset",
         "pytest docs/none.md",
         "torch.equal(x, x + 1)",  # a test that does not hold
+        "view(seq_len, ...)",  # no call begins like this
         "not torch.equal(x, x)",
         "heads.is_contiguous()",
     ],
