@@ -91,32 +91,23 @@ class Code:
 
     text: str = ""
     names: set[str] = field(default_factory=set)
-    calls: set[str] = field(default_factory=set)
     keywords: set[str] = field(default_factory=set)
     literals: set[str] = field(default_factory=set)
+    sources: list[str] = field(default_factory=list)
+
+    @property
+    def calls(self) -> set[str]:
+        """Every call that is written there, whole and without the object it is made on."""
+        return {call for source in self.sources for call in _calls_in(source)}
 
     def add(self, source: str) -> None:
         """Take in one piece of code."""
-        self.text += "\n" + _spaceless(source)
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:
-            return
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name | ast.Attribute):
-                dotted = ast.unparse(node)
-                if re.fullmatch(r"[\w.]+", dotted):
-                    self.names |= {dotted, dotted.rpartition(".")[2]}
-            elif isinstance(node, ast.arg):
-                self.names.add(node.arg)
-                self.keywords.add(node.arg)
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-                self.names.add(node.name)
-            elif isinstance(node, ast.Constant):
-                self.literals.add(repr(node.value))
-            if isinstance(node, ast.Call):
-                self.keywords |= {word.arg for word in node.keywords if word.arg}
-                self.calls |= {_tail(node), ast.unparse(node)}
+        new = _code_of(source)
+        self.text += new.text
+        self.names |= new.names
+        self.sources.append(source)
+        self.keywords |= new.keywords
+        self.literals |= new.literals
 
     def quotes(self, text: str) -> bool:
         """True when the words of `text` stand in the code in this order."""
@@ -126,6 +117,49 @@ class Code:
         left = r"(?<!\w)" if wanted[0].isalnum() or wanted[0] == "_" else ""
         right = r"(?!\w)" if wanted[-1].isalnum() or wanted[-1] == "_" else ""
         return re.search(left + re.escape(wanted) + right, self.text) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _code_of(source: str) -> Code:
+    """One piece of code, read once: most of them stand on a page of each language."""
+    code = Code("\n" + _spaceless(source))
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return code
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            dotted = _dotted(node)
+            if dotted:
+                code.names |= {dotted, dotted.rpartition(".")[2]}
+        elif isinstance(node, ast.arg):
+            code.names.add(node.arg)
+            code.keywords.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            code.names.add(node.name)
+        elif isinstance(node, ast.Constant):
+            code.literals.add(repr(node.value))
+        if isinstance(node, ast.Call):
+            code.keywords |= {word.arg for word in node.keywords if word.arg}
+    return code
+
+
+@functools.lru_cache(maxsize=1024)
+def _calls_in(source: str) -> set[str]:
+    try:
+        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    except SyntaxError:
+        return set()
+    return {text for node in calls for text in (_tail(node), ast.unparse(node))}
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b.c` for such a chain of names, and nothing for any other expression."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 def _spaceless(text: str) -> str:
@@ -577,8 +611,9 @@ def _own(root: Path, packages: tuple[str, ...]) -> Code:
     found = Code()
     for name in packages:
         for file in source_files(root, name):
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            known = definitions(tree)
+            source = file.read_text(encoding="utf-8")
+            known = definitions(source)
+            tree = ast.parse(source)
             found.names |= {file.stem, *known, *(one.rpartition(".")[2] for one in known)}
             found.keywords |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     return found

@@ -337,7 +337,7 @@ class Author:
             for one in page.listings:
                 path, _, name = one.spec.partition(":")
                 source = (self.settings.root / path).read_text(encoding="utf-8")
-                found[one.spec] = (path, *listing.definitions(ast.parse(source))[name])
+                found[one.spec] = (path, *listing.definitions(source)[name])
         return list(found.values())
 
     def _sources(self) -> Iterator[Change]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import re
 import textwrap
 from pathlib import Path
@@ -25,10 +26,11 @@ def _targets(node: ast.stmt) -> list[str]:
     return []
 
 
-def definitions(tree: ast.Module) -> dict[str, tuple[int, int]]:
+@functools.lru_cache(maxsize=256)
+def definitions(source: str) -> dict[str, tuple[int, int]]:
     """First and last line of everything a listing may quote, by qualified name."""
     found: dict[str, tuple[int, int]] = {}
-    for node in tree.body:
+    for node in ast.parse(source).body:
         members: list[tuple[str, ast.stmt]] = [("", node)]
         if isinstance(node, ast.ClassDef):
             members += [(f"{node.name}.", member) for member in node.body]
@@ -50,7 +52,7 @@ def resolve(root: Path, spec: str) -> str:
         raise ListingError(f"{spec!r}: there is no file {path}")
     source = file.read_text(encoding="utf-8")
     try:
-        known = definitions(ast.parse(source))
+        known = definitions(source)
     except SyntaxError as error:
         raise ListingError(f"{spec!r}: {path} does not parse: {error}") from error
     if name not in known:

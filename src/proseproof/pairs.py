@@ -67,7 +67,7 @@ def _headings(page: Page) -> list[Item]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _tree(code: str) -> str:
+def tree_of(code: str) -> str:
     """The syntax tree, in which comments leave no trace; the code itself when it has none."""
     try:
         return ast.dump(ast.parse(code))
@@ -78,7 +78,7 @@ def _tree(code: str) -> str:
 def _blocks(page: Page) -> list[Item]:
     items = []
     for block in page.blocks:
-        tree = _tree(block.code) if block.language == "python" else block.code
+        tree = tree_of(block.code) if block.language == "python" else block.code
         marks = (block.language, block.gpu, block.silent, block.skip is None, block.raises)
         items.append(Item(block.line, block.code, (_section(page, block.line), tree, marks)))
     return items

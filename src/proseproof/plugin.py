@@ -28,6 +28,7 @@ class Session:
     def __init__(self, settings: Settings, config: pytest.Config) -> None:
         self.settings, self.config = settings, config
         self.project = Project(settings)
+        self.first = next(iter(self.project.paths()), "")
         self.proofs: dict[str, PageProof] = {}
         self.left: dict[str, set[str]] = {}
         self.deselected = False
@@ -109,7 +110,7 @@ class PageFile(MarkdownFile):  # type: ignore[misc]
         session.left[path] = {name for name, _ in steps}
         for name, step in steps:
             yield ProofItem.from_parent(self, name=name, step=step, page=path)
-        if path == session.project.paths()[0]:
+        if path == session.first:
             yield ProofItem.from_parent(
                 self, name="project", step=lambda: check_project(session.project), page=path
             )

@@ -39,6 +39,21 @@ class Comment:
     dims: ast.Tuple
     ran: bool = False
 
+    @functools.cached_property
+    def nested(self) -> bool:
+        """True for a comment that names several shapes: `((a, b), (c, d))`."""
+        return bool(self.dims.elts) and isinstance(self.dims.elts[0], ast.Tuple)
+
+    @functools.cached_property
+    def parts(self) -> list[tuple[ast.Tuple, str, list[str]]]:
+        """Each shape that is named, as a tree, as text, and the names in it."""
+        shapes = self.dims.elts if self.nested else [self.dims]
+        return [
+            (one, ast.unparse(one), [n.id for n in ast.walk(one) if isinstance(n, ast.Name)])
+            for one in shapes
+            if isinstance(one, ast.Tuple)
+        ]
+
 
 @dataclass
 class Watch:
@@ -115,21 +130,24 @@ def evaluate(node: ast.expr, sizes: dict[str, int]) -> int | None:
 
 def agree(dims: ast.Tuple, shape: Sequence[int], sizes: dict[str, int]) -> dict[str, int]:
     """The names that the comparison binds; ShapeError when shape and dims disagree."""
-    items = list(dims.elts)
-    said = ast.unparse(dims)
+    items = dims.elts
     gaps = [
         n for n, item in enumerate(items) if isinstance(item, ast.Constant) and item.value is ...
     ]
     if len(gaps) > 1:
-        raise ShapeError(f"{said} has more than one ...")
+        raise ShapeError(f"{ast.unparse(dims)} has more than one ...")
     if gaps:
         missing = len(shape) - len(items) + 1
         if missing < 0:
-            raise ShapeError(f"{said} has at least {len(items) - 1} axes, the shape is {shape}")
+            raise ShapeError(
+                f"{ast.unparse(dims)} has at least {len(items) - 1} axes, the shape is {shape}"
+            )
         pairs = [*zip(items[: gaps[0]], shape, strict=False)]
         pairs += zip(items[gaps[0] + 1 :], shape[gaps[0] + missing :], strict=True)
     elif len(items) != len(shape):
-        raise ShapeError(f"{said} has {len(items)} axes, the shape is {tuple(shape)}")
+        raise ShapeError(
+            f"{ast.unparse(dims)} has {len(items)} axes, the shape is {tuple(shape)}"
+        )
     else:
         pairs = [*zip(items, shape, strict=True)]
     bound = dict(sizes)
@@ -145,11 +163,12 @@ def agree(dims: ast.Tuple, shape: Sequence[int], sizes: dict[str, int]) -> dict[
         if value is None:
             name, value = _solve(item, size, bound)
             if value is None:
-                raise ShapeError(f"{said}: nothing says what {ast.unparse(item)} is")
+                raise ShapeError(f"{ast.unparse(dims)}: nothing says what {ast.unparse(item)} is")
             bound[name] = new[name] = value
         elif value != size:
             raise ShapeError(
-                f"{said} against {tuple(shape)}: {ast.unparse(item)} is {value}, the axis {size}"
+                f"{ast.unparse(dims)} against {tuple(shape)}: "
+                f"{ast.unparse(item)} is {value}, the axis {size}"
             )
     return new
 
@@ -169,71 +188,53 @@ def _solve(item: ast.expr, size: int, sizes: dict[str, int]) -> tuple[str, int |
     return "", None
 
 
-class _Scope(dict[str, int]):
-    """Sizes by name, looked up in a call's bindings, its variables, on `self`, and globally."""
-
-    def __init__(self, dims: dict[str, int], frame: FrameType) -> None:
-        super().__init__()
-        self.places: list[Any] = [dims, frame.f_locals]
-        owner = frame.f_locals.get("self")
-        self.owner = owner
-        self.globals = frame.f_globals
-
-    def __missing__(self, name: str) -> int:
-        for place in self.places:
-            if type(place.get(name)) is int:
-                return int(place[name])
-        if self.owner is not None and type(getattr(self.owner, name, None)) is int:
-            return int(getattr(self.owner, name))
-        if type(self.globals.get(name)) is int:
-            return int(self.globals[name])
-        raise KeyError(name)
-
-
-def _sizes(dims: ast.AST, scope: _Scope) -> dict[str, int]:
+def _sizes(names: list[str], bindings: dict[str, int], frame: FrameType) -> dict[str, int]:
+    """Sizes by name: from a call's bindings, its variables, `self`, and the globals."""
+    variables = frame.f_locals
+    owner = variables.get("self")
     found = {}
-    for node in ast.walk(dims):
-        if isinstance(node, ast.Name):
-            try:
-                found[node.id] = scope[node.id]
-            except KeyError:
-                continue
+    for name in names:
+        for value in (
+            bindings.get(name),
+            variables.get(name),
+            None if owner is None else getattr(owner, name, None),
+            frame.f_globals.get(name),
+        ):
+            if type(value) is int:
+                found[name] = value
+                break
     return found
 
 
 def check(value: Any, path: str, line: int, bindings: dict[str, int]) -> None:
     """Assert the shape comment of `path`:`line` for the value that the line made."""
     comment = registry[path, line]
-    frame = sys._getframe(1)
     if value is None:  # an optional argument that was left out
         return
     comment.ran = True
-    dims = comment.dims
-    nested = bool(dims.elts) and isinstance(dims.elts[0], ast.Tuple)
-    values = (
-        value if nested or (isinstance(value, tuple | list) and not _is_shape(value)) else [value]
-    )
-    tuples = dims.elts if nested else [dims] * len(values)
-    if len(tuples) != len(values):
+    several = isinstance(value, tuple | list) and not _is_shape(value)
+    values = value if comment.nested or several else [value]
+    parts = comment.parts if comment.nested else comment.parts * len(values)
+    if len(parts) != len(values):
         raise ShapeError(
-            f"{path}:{line}: {comment.text} names {len(tuples)} shapes, "
+            f"{path}:{line}: {comment.text} names {len(parts)} shapes, "
             f"the line makes {len(values)} values"
         )
-    for one, wanted in zip(values, tuples, strict=True):
+    for one, (dims, said, names) in zip(values, parts, strict=True):
         if one is None:
             continue
         shape = one if _is_shape(one) else getattr(one, "shape", None)
         if shape is None:
             raise ShapeError(f"{path}:{line}: {comment.text}: a {type(one).__name__} has no shape")
-        assert isinstance(wanted, ast.Tuple)
+        shape = tuple(shape)
         try:
-            new = agree(wanted, tuple(shape), _sizes(wanted, _Scope(bindings, frame)))
+            new = agree(dims, shape, _sizes(names, bindings, sys._getframe(1)))
         except ShapeError as error:
             raise ShapeError(f"{path}:{line}: {error}") from None
         bindings.update(new)
         for watch in watches:
-            watch.asserted.add(ast.unparse(wanted))
-            watch.shapes.add(tuple(shape))
+            watch.asserted.add(said)
+            watch.shapes.add(shape)
             if watch.path == path:
                 watch.bindings |= new
 

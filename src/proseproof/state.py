@@ -28,7 +28,9 @@ def seed(number: int) -> None:
     if numpy is not None:
         numpy.random.seed(number % 2**32)
     if torch is not None:
-        torch.manual_seed(number)
+        # Without a GPU, manual_seed only takes note of a stack for later: half a page's time.
+        has_gpu = torch.accelerator.is_available()
+        (torch.manual_seed if has_gpu else torch.default_generator.manual_seed)(number)
 
 
 def random_state() -> dict[str, Any]:
@@ -95,7 +97,7 @@ def restored(windows: bool = False) -> Iterator[None]:
     generator = torch.get_rng_state() if torch else None
     printing = copy.copy(torch._tensor_str.PRINT_OPTS) if torch else None
     numpy_state = (numpy.random.get_state(), numpy.get_printoptions()) if numpy else None
-    drawing = dict(matplotlib.rcParams) if matplotlib else None
+    drawing = dict.copy(matplotlib.rcParams) if matplotlib else None
     os.environ["MPLBACKEND"] = "Agg"
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         os.environ.pop(name, None)
@@ -116,8 +118,9 @@ def restored(windows: bool = False) -> Iterator[None]:
         sys.setrecursionlimit(kept["limit"])
         webbrowser.open = kept["browser"]
         random.setstate(kept["random"])
+        now = _torch_settings(torch) if torch else {}
         for name, (put, value) in settings.items():
-            if torch is not None and _torch_settings(torch)[name][1] != value:
+            if now[name][1] != value:
                 put(value)
         if torch is not None:
             torch.set_rng_state(generator)
@@ -130,5 +133,5 @@ def restored(windows: bool = False) -> Iterator[None]:
         if pyplot is not None:
             pyplot.show = show
             pyplot.close("all")
-        if matplotlib is not None and drawing is not None and dict(matplotlib.rcParams) != drawing:
+        if drawing is not None and not dict.__eq__(matplotlib.rcParams, drawing):
             dict.update(matplotlib.rcParams, drawing)
