@@ -56,7 +56,7 @@ class Run:
     watch: shapes.Watch = field(default_factory=shapes.Watch)
     made: set[shapes.Shape] = field(default_factory=set)
     moved_to: str = ""
-    shown: str = ""
+    outputs: list[dict[str, Any]] = field(default_factory=list)
     drew_unseeded: bool = False
     lost_comments: list[int] = field(default_factory=list)
     unrun_comments: list[int] = field(default_factory=list)
@@ -270,7 +270,10 @@ def execute(
         if shared is not None:
             with _recording(run, shapes_wanted):
                 exec(code, shared)
-            run.shown = run.stdout + displayed(shared.pop(SHOWN, None))
+            if run.stdout:
+                stream = {"output_type": "stream", "name": "stdout", "text": run.stdout}
+                run.outputs.append(stream)
+            run.outputs += displayed(shared.pop(SHOWN, None))
         else:
             with state.restored():
                 os.chdir(scratch())

@@ -17,7 +17,7 @@ def drawn(figure: Any) -> str:
     """A figure as SVG, the same each time it is drawn: its own, or matplotlib's."""
     bundle = _bundle(figure)
     if "image/svg+xml" in bundle:
-        return bundle["image/svg+xml"].rstrip("\n") + "\n"
+        return str(bundle["image/svg+xml"]).rstrip("\n") + "\n"
     import matplotlib
 
     buffer = io.StringIO()
@@ -26,27 +26,36 @@ def drawn(figure: Any) -> str:
     return buffer.getvalue()
 
 
-def _bundle(value: Any) -> dict[str, str]:
+def _bundle(value: Any) -> dict[str, Any]:
     """What a value says it looks like, by kind, as notebooks ask for it."""
     if hasattr(value, "_repr_mimebundle_"):
         bundle = value._repr_mimebundle_()
-        data = bundle[0] if isinstance(bundle, tuple) else bundle  # the rest is about the data
-        return {
-            kind: one if isinstance(one, str) else json.dumps(one, sort_keys=True)
-            for kind, one in data.items()
-        }
+        # The second part of a pair is about the data.
+        return dict(bundle[0] if isinstance(bundle, tuple) else bundle)
     kinds = {"image/svg+xml": "_repr_svg_", "text/html": "_repr_html_"}
     return {kind: getattr(value, name)() for kind, name in kinds.items() if hasattr(value, name)}
 
 
-def displayed(value: Any) -> str:
-    """What a notebook shows for the last value of a cell."""
+def displayed(value: Any) -> list[dict[str, Any]]:
+    """What a notebook shows for the last value of a cell, in a notebook's form."""
     if value is None:
-        return ""
-    bundle = _bundle(value)
-    if hasattr(value, "savefig") and not bundle:
-        return drawn(value)
-    return re.sub(r" at 0x[0-9a-f]+", "", "\n".join(bundle.values()) or repr(value))
+        return []
+    data = _bundle(value)
+    if hasattr(value, "savefig") and not data:
+        data = {"image/svg+xml": drawn(value)}
+    data = data or {"text/plain": repr(value)}
+    return [{"output_type": "display_data", "data": data, "metadata": {}}]
+
+
+def text_of(output: dict[str, Any]) -> str:
+    """One output of a cell as text, without the addresses that change from run to run."""
+    if "text" in output:
+        return str(output["text"])
+    parts = [
+        one if isinstance(one, str) else json.dumps(one, sort_keys=True)
+        for one in output["data"].values()
+    ]
+    return re.sub(r" at 0x[0-9a-f]+", "", "\n".join(parts))
 
 
 def digest(shown: list[str]) -> str:

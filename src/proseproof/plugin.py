@@ -106,7 +106,7 @@ class PageFile(MarkdownFile):  # type: ignore[misc]
         session.proofs[path] = proof
         steps = proof.steps()
         if proof.page.is_lab:
-            steps[-1] = ("cells", lambda: labs.cached(proof))
+            steps[-1] = ("cells", lambda: [*labs.proved(proof), *proof.recorded()])
         session.left[path] = {name for name, _ in steps}
         for name, step in steps:
             yield ProofItem.from_parent(self, name=name, step=step, page=path)

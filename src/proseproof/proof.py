@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -79,6 +79,7 @@ class PageProof:
                 self.code.add(resolve(self.settings.root, listing.spec))
         own = tables.spans_of(self.page)
         self.shown = ""
+        self.outputs: list[list[dict[str, Any]]] = []
         self.spans = [span for span in self.page.spans if span not in own]
 
     def _note(self, findings: list[Finding]) -> list[Finding]:
@@ -405,36 +406,49 @@ class PageProof:
 
     # Labs.
 
-    def lab(self) -> list[Finding]:
-        """All cells of a lab in one namespace, each with the sentences below it."""
+    def lab(self, pages: list[PageProof]) -> list[Finding]:
+        """All cells of a lab in one namespace, each with the sentences below it, on every page.
+
+        `pages` are this one and those that run the same program in another language. The findings
+        returned are this page's own.
+        """
         found: list[Finding] = []
-        shown: list[str] = []
         shared: dict[str, Any] = {}
+        self.outputs = []
         with state.restored(windows=True):
             os.chdir(scratch())
             state.seed(SEED)
             for index, block in enumerate(self.page.blocks):
-                spans = self.spans_for(index)
-                wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
+                said = [(page, page.spans_for(index)) for page in pages]
+                wanted = any(shapes.parse_dims(span.text) for _, spans in said for span in spans)
                 run = execute(self.page, block, shapes_wanted=wanted, shared=shared)
-                shown.append(run.shown)
-                here = self.errors(run)
-                broke = bool(here)
-                if broke:
-                    self._unjudged(block, spans)
-                else:
-                    here = self._sentences(run, spans)
-                self.entry.blocks.append(
-                    BlockEntry(block.line, "python", "fails" if broke else "holds")
-                )
-                found += here
-                if broke:
-                    return self._note(found)
+                self.outputs.append(run.outputs)
+                broken = self.errors(run)
+                for page, spans in said:
+                    cell = page.page.blocks[index]
+                    verdict = "fails" if broken else "holds"
+                    page.entry.blocks.append(BlockEntry(cell.line, "python", verdict))
+                    if broken:
+                        page._unjudged(cell, spans)
+                        continue
+                    here = page._sentences(replace(run, page=page.page, block=cell), spans)
+                    if page is self:
+                        found += here
+                    else:
+                        page._note(here)
+                if broken:
+                    return self._note(found + broken)
+        shown = ["".join(map(figures.text_of, outputs)) for outputs in self.outputs]
         self.shown = figures.digest(shown) if any(shown) else ""
         return self._note(found)
 
     def recorded(self) -> list[Finding]:
-        """What the cells of a lab show, against what is recorded in the lock file."""
+        """What the cells of a lab show, against what is recorded in the lock file.
+
+        A lab with `varies: true` in its front matter shows what depends on the machine.
+        """
+        if self.page.front.get("varies"):
+            return []
         place = self.settings.language(self.page.path)
         inner = place[1] if place else self.page.path
         lock = fresh.read_lock(self.settings.root / self.settings.lock)
@@ -474,7 +488,7 @@ class PageProof:
         if self.settings.language(self.page.path) is not None:
             steps += [("pair", self.pair), ("fresh", self.fresh), ("covered", self.covered)]
         if self.page.is_lab:
-            return [*steps, ("cells", lambda: [*self.lab(), *self.recorded()])]
+            return [*steps, ("cells", lambda: [*self.lab([self]), *self.recorded()])]
         for index, block in enumerate(self.page.blocks):
             steps.append((f"line {block.line}", partial(self.block, index)))
         if not self.page.blocks and self.spans:

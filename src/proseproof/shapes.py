@@ -145,9 +145,7 @@ def agree(dims: ast.Tuple, shape: Sequence[int], sizes: dict[str, int]) -> dict[
         pairs = [*zip(items[: gaps[0]], shape, strict=False)]
         pairs += zip(items[gaps[0] + 1 :], shape[gaps[0] + missing :], strict=True)
     elif len(items) != len(shape):
-        raise ShapeError(
-            f"{ast.unparse(dims)} has {len(items)} axes, the shape is {tuple(shape)}"
-        )
+        raise ShapeError(f"{ast.unparse(dims)} has {len(items)} axes, the shape is {tuple(shape)}")
     else:
         pairs = [*zip(items, shape, strict=True)]
     bound = dict(sizes)

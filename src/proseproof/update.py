@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proseproof import figures, fresh, outputs
+from proseproof import figures, fresh, labs, outputs
 from proseproof.execution import execute
 from proseproof.finding import Finding
 from proseproof.page import Block
@@ -26,7 +26,7 @@ def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
 
 def _record(proof: PageProof) -> tuple[bool, list[Finding]]:
     """Record what the cells of a lab show."""
-    found = proof.lab()
+    found = labs.proved(proof)
     if found or not proof.recorded():
         return False, found
     settings = proof.settings

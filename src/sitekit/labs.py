@@ -7,13 +7,11 @@ headings, code, formulas, search and colours are the site's own.
 from __future__ import annotations
 
 import ast
-import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,8 @@ import nbformat
 from mkdocs_jupyter.convert import get_nbconvert_app
 from nbclient.exceptions import CellExecutionError
 from nbconvert.exporters import NotebookExporter
+
+from proseproof.labs import outputs_file
 
 Notebook = Any  # nbformat's nodes carry no types
 
@@ -41,41 +41,6 @@ class Lab:
     markdown: str
     figures: list[str]
     notebook: str
-
-
-def sources(code: str, src: Path) -> list[Path]:
-    """The files under `src` that this code imports, and all that those import in turn."""
-    found: set[Path] = set()
-    todo = list(_imported(code, src))
-    while todo:
-        path = todo.pop()
-        if path not in found:
-            found.add(path)
-            todo += _imported(path.read_text(encoding="utf-8"), src)
-    return sorted(found)
-
-
-def _imported(code: str, src: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            for depth in range(1, len(parts) + 1):
-                stem = src.joinpath(*parts[:depth])
-                yield from filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py"))
-
-
-def key(code: str, src: Path) -> str:
-    """What a lab's results depend on: its code, what it imports from `src`, and torch."""
-    digest = hashlib.sha256(version("torch").encode())
-    for text in (code, *(path.read_text(encoding="utf-8") for path in sources(code, src))):
-        digest.update(text.encode() + b"\0")
-    return digest.hexdigest()[:32]
 
 
 def read(path: Path) -> Notebook:
@@ -114,10 +79,10 @@ def line_of(text: str, part: str) -> int:
     return text.count("\n", 0, max(text.find(part), 0)) + 1
 
 
-def load(path: Path, src: Path, cache: Path, say: Callable[[str], None], language: str) -> Lab:
-    """The lab, executed unless the cache holds what its code and imports give.
+def load(path: Path, root: Path, say: Callable[[str], None], language: str) -> Lab:
+    """The lab, executed unless a build or the proofs kept what its code and imports give.
 
-    The cache knows no language: both sides of a lab have the same code, and a figure comes with
+    What is kept knows no language: both sides of a lab have the same code, and a figure comes with
     its twin in the other language.
     """
     text = path.read_text(encoding="utf-8")
@@ -129,11 +94,11 @@ def load(path: Path, src: Path, cache: Path, say: Callable[[str], None], languag
         except SyntaxError as error:
             line = line_of(text, cell.source) + (error.lineno or 1) - 1
             raise LabError(line, f"SyntaxError: {error.msg}") from None
-    stored = cache / f"{key(chr(10).join(cell.source for cell in code_cells), src)}.json"
+    stored = outputs_file(root, [cell.source for cell in code_cells])
     if not stored.exists():
         say(f"Running the lab {path.name} …")
         outputs = execute(notebook, text)
-        cache.mkdir(parents=True, exist_ok=True)
+        stored.parent.mkdir(parents=True, exist_ok=True)
         stored.write_text(json.dumps(outputs), encoding="utf-8")
     for cell, shown in zip(code_cells, json.loads(stored.read_text(encoding="utf-8")), strict=True):
         cell.outputs = [nbformat.from_dict(_spoken(output, language)) for output in shown]

@@ -165,9 +165,8 @@ class SitekitPlugin(BasePlugin):
         if not name.endswith(".py"):
             return None
         path = Path(config.docs_dir, name)
-        cache = self.root / ".cache" / "labs"
         try:
-            lab = labs.load(path, self.root / "src", cache, log.info, name.partition("/")[0])
+            lab = labs.load(path, self.root, log.info, name.partition("/")[0])
         except labs.LabError as error:
             self.problem(f"docs/{name}", error.line, str(error))
             lab = labs.Lab(f"# {path.stem}\n", [], "")

@@ -94,6 +94,7 @@ def test_lab_is_run_again_only_when_something_changed(site: Site) -> None:
     site.write("src/lib.py", "")
     site.write("lib/__init__.py", "value = 1\n")
     lab = f"# %%\nimport lib\nopen('{site.root}/runs', 'a').write('x')\nn = lib.value\n"
+    lab += "# %% [markdown]\n# Here `n > 0`.\n"
     site.write("docs/labs/l.py", lab)
 
     def runs() -> int:
@@ -103,8 +104,34 @@ def test_lab_is_run_again_only_when_something_changed(site: Site) -> None:
     assert [runs(), runs()] == [1, 1]
     site.write("lib/__init__.py", "value = 2\n")
     assert [runs(), runs()] == [2, 2]
-    site.write("docs/labs/l.py", lab + "\n")
+    site.write("docs/labs/l.py", lab.replace("# Here", "# A sentence more.\n# Here"))
+    assert [runs(), runs()] == [2, 2]
+    page = load(site.root / ".cache/proseproof/report.json").page("docs/labs/l.py")
+    assert page and [claim.line for claim in page.claims] == [7]  # where it stands now
+    site.write("docs/labs/l.py", lab.replace("n > 0", "n > 1"))
     assert [runs(), runs()] == [3, 3]
+
+
+def test_lab_is_run_once_for_both_languages(site: Site) -> None:
+    lab = f"# %% [markdown]\n# # Lab {{#lab}}\n# %%\nopen('{site.root}/runs', 'a').write('x')\n"
+    lab += "n = 1  # {}\n# %% [markdown]\n# `n == 1` {}\n"
+    site.pair(lab.replace("{}", "一"), lab.replace("{}", "one"), "labs/l.py")
+    assert site.run("proseproof", "confirm").returncode == 0
+    assert site.run("pytest", "docs").returncode == 0
+    assert (site.root / "runs").read_text() == "x"
+    wrong = lab.replace("{}", "one").replace("n == 1", "n == 2")
+    site.pair(lab.replace("{}", "一"), wrong, "labs/l.py")
+    done = site.run("pytest", "docs")
+    assert "docs/en/labs/l.py:7: `n == 2`" in done.stdout
+    assert "docs/zh/labs/l.py:7: `n" not in done.stdout
+
+
+def test_lab_that_varies_is_not_held_to_what_it_showed(site: Site) -> None:
+    lab = "# ---\n# varies: true\n# ---\n# %% [markdown]\n# # Lab {#lab}\n# %%\n"
+    lab += "import time\nprint(time.perf_counter())\n"
+    site.pair(lab, lab, "labs/l.py")
+    assert site.run("proseproof", "confirm").returncode == 0
+    assert site.prove("docs/zh/labs/l.py") == []
 
 
 def test_what_a_lab_shows_is_recorded_and_kept(site: Site) -> None:
@@ -132,7 +159,7 @@ def test_lab_may_show_whatever_a_notebook_can(site: Site) -> None:
     lab = f"# %% [markdown]\n# # Lab {{#lab}}\n# %%\n{code}\nPicture()\n"
     site.pair(lab, lab, "labs/l.py")
     assert site.run("proseproof", "update").returncode == 0
-    assert site.proof("docs/zh/labs/l.py").lab() == []
+    assert site.prove("docs/zh/labs/l.py")[1:] == []
 
 
 def test_lab_that_fails_is_not_kept(site: Site) -> None:

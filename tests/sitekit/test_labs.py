@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import proseproof.labs
+from proseproof.labs import outputs_file
 from sitekit import labs
 
 LAB = """# ---
@@ -45,7 +47,7 @@ def _write(path: Path, code: str) -> Path:
 
 def _key(lab: Path) -> str:
     cells = [c.source for c in labs.read(lab).cells if c.cell_type == "code"]
-    return labs.key("\n".join(cells), lab.parent / "src")
+    return outputs_file(lab.parent, cells).stem
 
 
 def test_key_covers_what_the_lab_imports_through_others(lab: Path) -> None:
@@ -60,6 +62,18 @@ def test_key_leaves_out_what_the_lab_does_not_import(lab: Path) -> None:
     assert _key(lab) == before
 
 
+def test_key_covers_data_beside_what_the_lab_imports(lab: Path) -> None:
+    before = _key(lab)
+    (lab.parent / "src/package/deep.pt").write_bytes(b"weights")
+    assert _key(lab) != before
+
+
+def test_key_leaves_out_comments(lab: Path) -> None:
+    before = _key(lab)
+    _write(lab, "print(1)  # 一")
+    assert _key(lab) == before
+
+
 def test_key_covers_code_and_not_prose(lab: Path) -> None:
     before = _key(lab)
     lab.write_text(lab.read_text("utf-8").replace("Some prose", "Other prose"), "utf-8")
@@ -70,12 +84,12 @@ def test_key_covers_code_and_not_prose(lab: Path) -> None:
 
 def test_key_covers_the_torch_version(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _key(lab)
-    monkeypatch.setattr(labs, "version", lambda name: "0.0.0")
+    monkeypatch.setattr(proseproof.labs, "version", lambda name: "0.0.0")
     assert _key(lab) != before
 
 
 def _load(lab: Path, said: list[str]) -> labs.Lab:
-    return labs.load(lab, lab.parent / "src", lab.parent / "cache", said.append, "en")
+    return labs.load(lab, lab.parent, said.append, "en")
 
 
 @pytest.fixture
@@ -144,7 +158,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_figures_speak_the_pages_language(language: str) -> None:
     path = ROOT / "docs" / language / "labs" / "scaling.py"
-    lab = labs.load(path, ROOT / "src", ROOT / ".cache" / "labs", print, language)
+    lab = labs.load(path, ROOT, print, language)
     assert len(lab.figures) == 3
     for figure in lab.figures:
         label = re.search(r'aria-label="([^"]+)"', figure)
