@@ -124,7 +124,8 @@ class Author:
         self.leading = [
             page
             for page in self.pages
-            if self.settings.language(page.path) is None or page.path.startswith(f"{first}/")
+            if not _is_measured(page)
+            and (self.settings.language(page.path) is None or page.path.startswith(f"{first}/"))
         ]
         self.names = sorted(
             {
@@ -440,6 +441,14 @@ class Author:
                     )  # fmt: skip
 
 
+def _is_measured(page: Page) -> bool:
+    """True for a lab that takes minutes and shows what depends on the machine.
+
+    Its frame and its sentences are drilled, its cells are not.
+    """
+    return page.is_lab and bool(page.front.get("varies"))
+
+
 def _anchor(page: Page, line: int) -> str:
     anchors = [heading.anchor for heading in page.headings if heading.line <= line]
     return anchors[-1] if anchors else ""
@@ -542,6 +551,8 @@ def _proofs(project: Project, change: Change) -> Iterator[tuple[str, Callable[[]
         for name, step in steps:
             if name == "fresh" and not change.alone:
                 continue
+            if name == "cells" and _is_measured(project.page(path)):
+                continue
             number = name.removeprefix("line ")
             near = path == change.path and number.isdigit() and int(number) <= change.line
             if name in ("accounted", "pair", "covered", "fresh"):
@@ -590,7 +601,7 @@ def _means_nothing(settings: Settings, project: Project, change: Change) -> str:
     """Why a change that nobody caught leaves the page right; nothing when it does not."""
     old = project.pages.get(change.path)
     if old is None:
-        return ""
+        return _another_example(settings, change)
     new = Project(settings).page(change.path)
     pairs = [
         (one, two)
@@ -605,6 +616,17 @@ def _means_nothing(settings: Settings, project: Project, change: Change) -> str:
         return "the page stays true: the code prints what is shown, and every sentence holds"
     if change.kind == "digit in a number" and re.search("[<>]", change.what):
         return "the inequality stays true"
+    return ""
+
+
+def _another_example(settings: Settings, change: Change) -> str:
+    """The reason for a source that only tries another size of the tensors it makes up."""
+    sized = "|".join(("randn", "rand", "randint", "zeros", "ones", "arange", "full", "empty"))
+    before, _, line = change.what.partition(" in ")
+    old = before.partition(" → ")[0].strip("'")
+    made = re.search(rf"\b(?:{sized})\(([^)]*)", line)
+    if old.isdigit() and made and re.search(rf"\b{old}\b", made[1]):
+        return "it tries an example of another size, and all that is said of it holds"
     return ""
 
 

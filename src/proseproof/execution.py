@@ -9,8 +9,10 @@ import io
 import linecache
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -28,9 +30,34 @@ from proseproof.figures import displayed
 from proseproof.page import Block, Page
 
 LIMIT = 64 * 1024
+SECONDS = 300  # far more than a block may take, and less than a reader of the log will wait
 SEED = 20_170_612
 SHOWN = "__shown__"
 OURS = Path(__file__).parent
+
+
+class Endless(RuntimeError):
+    """A block did not come to its end."""
+
+
+@contextlib.contextmanager
+def _bounded(seconds: int) -> Iterator[None]:
+    """Interrupt what goes on for longer, where the system can and nobody else uses its alarm."""
+    usable = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+    if not usable or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        raise Endless(f"runs for more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class TooMuchOutput(RuntimeError):
@@ -281,7 +308,8 @@ def execute(
                 before = state.random_state()
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 carrier = CodeBlock(code, block.line, "python")
-                with within or contextlib.nullcontext(), _recording(run, shapes_wanted):
+                stage = within or contextlib.nullcontext()
+                with _bounded(SECONDS), stage, _recording(run, shapes_wanted):
                     TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
                 run.drew_unseeded = _drew_unseeded(before, seed)
                 here = os.path.realpath(os.getcwd())

@@ -17,7 +17,7 @@ from pytest_codeblocks.plugin import TestBlock
 
 from proseproof import covered, devices, figures, fresh, outputs, pairs, shapes, state, tables
 from proseproof.claims import Code, Judge, Verdict, command
-from proseproof.execution import SEED, Run, TooMuchOutput, execute, is_window, scratch
+from proseproof.execution import SEED, Endless, Run, TooMuchOutput, execute, is_window, scratch
 from proseproof.finding import Finding, diff
 from proseproof.listing import ListingError, resolve
 from proseproof.page import Block, Page, Span, read
@@ -254,8 +254,9 @@ class PageProof:
             message, remedy = lines[-1 if isinstance(error, SyntaxError) else 0], ""
             if isinstance(error, SystemExit):
                 message, remedy = f"the block leaves the interpreter: {message}", "remove sys.exit"
-            elif isinstance(error, TooMuchOutput):
-                message, remedy = f"the block {error}", "print less"
+            elif isinstance(error, TooMuchOutput | Endless):
+                message = f"the block {error}"
+                remedy = "print less" if isinstance(error, TooMuchOutput) else "let it end"
             elif is_window(error):
                 message = f"the block opens a window: {message}"
                 remedy = "keep the figure and leave out show()"

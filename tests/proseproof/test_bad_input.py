@@ -2,10 +2,13 @@
 
 import os
 import random
+import signal
 
 import pytest
 import torch
 from sample_site import Site, places
+
+from proseproof import execution
 
 
 @pytest.mark.parametrize(
@@ -147,3 +150,11 @@ def test_block_starts_from_an_empty_namespace(site: Site) -> None:
 def test_files_written_by_a_block_stay_out_of_the_project(site: Site) -> None:
     assert site.page("```python\nn = open('a.txt', 'w').write('a')\n```\n") == []
     assert not (site.root / "a.txt").exists()
+
+
+def test_endless_block_is_stopped_at_its_line(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "SECONDS", 1)
+    (finding,) = site.page("```python\nn = 0\nwhile True:\n    n += 1\n```\n")
+    assert finding.line in (3, 4)
+    assert "runs for more than 1 seconds" in finding.message
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from sample_site import Site
 
-from proseproof.drill import Change, Worker
+from proseproof.drill import Change, Worker, _means_nothing
 from proseproof.execution import scratch
 
 ZH = """
@@ -118,3 +119,20 @@ def test_fork_leaves_the_scratch_folder_of_its_parent(site: Site) -> None:
     worker.start(Change("block", "README.md", 1, "", {"README.md": "```python\nn = 2\n```\n"}))
     worker.finish()
     assert folder.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("what", "explained"),
+    [
+        ("'2' → '3' in x = torch.randn(2, 5)", True),
+        ("'2' → '3' in x = torch.randn(5, 5) * 2", False),
+        ("'2' → '3' in return x.transpose(1, 2)", False),
+        ("'==' → '!=' in x = torch.ones(2) == y", False),
+    ],
+)
+def test_only_another_size_of_an_example_means_nothing_in_a_source(
+    site: Site, what: str, explained: bool
+) -> None:
+    change = Change("line of a listed source", "src/lib.py", 1, what, {})
+    project = site.project
+    assert bool(_means_nothing(project.settings, project, change)) == explained
