@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
+import weakref
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -20,6 +22,19 @@ class Rehearsal:
 
     def __init__(self) -> None:
         self.used = False
+        self.left: list[int] = []  # lines of the page that made what was on the CPU at the end
+        self._born: dict[int, tuple[weakref.ref[Any], set[int]]] = {}
+
+    def _note(self, made: Any, device: Any) -> None:
+        """Remember that something was on the accelerator, and which lines made what is not."""
+        if made.device.type == device.type:
+            self.used = True
+        elif made.dim():
+            known = self._born.get(id(made))
+            if known is None or known[0]() is not made:
+                frames = (frame for frame, _ in traceback.walk_stack(None))
+                pages = [one for one in frames if one.f_code.co_filename.endswith(".md")]
+                self._born[id(made)] = weakref.ref(made), {one.f_lineno for one in pages}
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[None]:
@@ -75,11 +90,21 @@ class Rehearsal:
             def __torch_function__(
                 self, function: Any, types: Any, args: Any = (), kwargs: Any = None
             ) -> Any:
+                kwargs = kwargs or {}
                 if function in asking and args and isinstance(args[0], FakeTensor):
                     return made_up(function, args)
-                made = function(*args, **(kwargs or {}))
-                if isinstance(made, torch.Tensor) and made.device.type == device.type:
-                    rehearsal.used = True
+                if function is torch.Tensor.pin_memory:
+                    return args[0]
+                if function in (torch.tensor, torch.as_tensor):
+                    # Values are written on the CPU first, and this device cannot be written to.
+                    made = function(*args, **{**kwargs, "device": None})
+                    made.constant = None  # or it would be moved with its value
+                    made = made if kwargs.get("device") is None else made.to(kwargs["device"])
+                else:
+                    made = function(*args, **kwargs)
+                for one in made if isinstance(made, tuple | list) else (made,):
+                    if isinstance(one, torch.Tensor):
+                        rehearsal._note(one, device)
                 return made
 
         # Module.to() swaps tensors in place, which tensors without storage do not allow.
@@ -95,6 +120,7 @@ class Rehearsal:
                     with torch.no_grad():
                         new = torch.nn.Parameter(function(parameter), parameter.requires_grad)
                     moved[id(parameter)] = (parameter, new)
+                    rehearsal._born.pop(id(parameter), None)
                 self._parameters[name] = moved[id(parameter)][1]
             for name, buffer in self._buffers.items():
                 self._buffers[name] = None if buffer is None else function(buffer)
@@ -103,16 +129,60 @@ class Rehearsal:
         def to_device(self: Any, *_: Any, **__: Any) -> Any:
             return self.to(device)
 
+        @contextlib.contextmanager
+        def no_cast() -> Iterator[None]:
+            yield
+
+        real_autocast = torch.autocast
+
+        def autocast(device_type: str, *args: Any, **kwargs: Any) -> Any:
+            if device_type == device.type:
+                return no_cast()
+            return real_autocast(device_type, *args, **kwargs)
+
+        def not_compiled(function: Any = None, **_: Any) -> Any:
+            return not_compiled if function is None else function
+
+        class Event:
+            """Marks a moment; the next is always a millisecond later."""
+
+            def __init__(self, *_: Any, **__: Any) -> None:
+                self.recorded = False
+
+            def record(self, *_: Any) -> None:
+                self.recorded = True
+
+            def synchronize(self) -> None:
+                pass
+
+            def elapsed_time(self, end: Event) -> float:
+                if not (self.recorded and end.recorded):
+                    raise RuntimeError("both events must be recorded first")
+                return 1.0
+
         nothing = mock.Mock(return_value=None)
+        bytes_used = mock.Mock(return_value=2**20)
         patches: list[Any] = [
-            mock.patch.object(torch.cuda, "is_available", lambda: True),
-            mock.patch.object(torch.cuda, "device_count", lambda: 1),
-            mock.patch.object(torch.cuda, "synchronize", nothing),
-            mock.patch.object(torch.cuda, "empty_cache", nothing),
+            mock.patch.object(torch, "autocast", autocast),
+            mock.patch.object(torch.amp, "autocast", autocast),
+            mock.patch.object(torch, "compile", not_compiled),
+            mock.patch.object(torch, "Event", Event),
+            mock.patch.object(torch.cuda, "Event", Event),
             mock.patch.object(torch.cuda, "get_device_name", lambda *_: "a made-up accelerator"),
-            mock.patch.object(torch.accelerator, "is_available", lambda: True),
             mock.patch.object(torch.accelerator, "current_accelerator", lambda *_, **__: device),
-            mock.patch.object(torch.accelerator, "synchronize", nothing),
+            *(
+                mock.patch.object(module, name, value)
+                for module in (torch.cuda, torch.accelerator)
+                for name, value in {
+                    "is_available": lambda: True,
+                    "device_count": lambda: 1,
+                    "synchronize": nothing,
+                    "empty_cache": nothing,
+                    "reset_peak_memory_stats": nothing,
+                    "memory_allocated": bytes_used,
+                    "max_memory_allocated": bytes_used,
+                }.items()
+            ),
             mock.patch.object(torch.Tensor, "cuda", to_device),
             mock.patch.object(torch.nn.Module, "cuda", to_device),
             mock.patch.object(torch.nn.Module, "_apply", apply),
@@ -123,6 +193,8 @@ class Rehearsal:
             stack.enter_context(FakeTensorMode())
             stack.enter_context(Answers())
             yield
+            alive = (lines for born, lines in self._born.values() if born() is not None)
+            self.left = sorted(set().union(*alive))
 
 
 @contextlib.contextmanager

@@ -3,6 +3,9 @@
 import pytest
 from sample_site import Site
 
+from proseproof import devices
+from proseproof.execution import execute
+
 HEAD = """<!--proseproof: gpu-->
 ```python
 import torch
@@ -24,6 +27,23 @@ RIGHT = [
     "x = torch.ones(3, device=device)\nassert torch.allclose(x, x) and (x > 0).all()\n"
     "y = x.cpu().numpy()",
     "x = torch.zeros(2, 3, device=device)  # (2, 3)",
+    "x = torch.tensor([[1, 2]], device=device)  # (1, 2)\ny = torch.as_tensor([3]).to(device) + x",
+    "x = torch.ones(3).pin_memory().to(device, non_blocking=True) if device != 'cpu' else None",
+    "layer = nn.Linear(3, 3).to(device)\n"
+    "with torch.autocast(device_type=torch.device(device).type, dtype=torch.bfloat16):\n"
+    "    y = layer(torch.ones(2, 3, device=device))  # (2, 3)",
+    "@torch.autocast(torch.device(device).type, dtype=torch.bfloat16)\ndef twice(x):\n"
+    "    return x @ x\n\n\ny = twice(torch.ones(3, 3, device=device))",
+    'layer = torch.compile(nn.Linear(3, 3).to(device), backend="eager")\n'
+    "y = layer(torch.ones(2, 3, device=device))",
+    '@torch.compile(backend="eager")\ndef twice(x):\n    return x + x\n\n\n'
+    "y = twice(torch.ones(3, device=device))",
+    "x = torch.ones(3, device=device)\nif x.device.type != 'cpu':\n"
+    "    start, end = (torch.Event(device, enable_timing=True) for _ in range(2))\n"
+    "    start.record()\n    end.record()\n    end.synchronize()\n"
+    "    assert start.elapsed_time(end) > 0\n"
+    "    torch.accelerator.reset_peak_memory_stats()\n"
+    "    assert torch.accelerator.max_memory_allocated() > torch.cuda.device_count()",
 ]
 WRONG = [
     ("x = torch.randn(2, 3, device=device)\ny = x + torch.ones(3)", 9),
@@ -37,6 +57,24 @@ WRONG = [
     ("x = torch.ones(3, device=device)\nok = torch.allclose(x, torch.ones(3))", 9),
     ("x = torch.ones(3, device=device)\ny = x.numpy()", 9),
     ("x = torch.ones(3)", 2),
+    ("x = torch.ones(3, device=device)\ny = x + torch.tensor([1, 2, 3])", 9),
+    (
+        "layer = torch.compile(nn.Linear(3, 3), backend='eager')\n"
+        "y = layer(torch.ones(2, 3, device=device))",
+        9,
+    ),
+    (
+        "layer = nn.Linear(3, 3).to(device)\n"
+        "with torch.autocast(torch.device(device).type, dtype=torch.bfloat16):\n"
+        "    y = layer(torch.ones(2, 3))",
+        10,
+    ),
+    (
+        "x = torch.ones(3, device=device)\nif x.device.type != 'cpu':\n"
+        "    start, end = torch.Event(device), torch.Event(device)\n"
+        "    start.record()\n    start.elapsed_time(end)",
+        12,
+    ),
     ("x = torch.zeros(2, 3, device=device)  # (3, 2)", 8),
 ]
 
@@ -56,3 +94,13 @@ def test_rehearsal_leaves_the_cpu_run_alone(site: Site) -> None:
     head = HEAD.replace('device = "cuda" if torch.cuda.is_available() else "cpu"', 'device = "cpu"')
     findings = site.page(f"{head}x = torch.ones(2)\nprint(x)\n```\n")
     assert "what this block prints is not shown" in findings[0].message
+
+
+def test_lines_that_made_what_stayed_behind_are_known(site: Site) -> None:
+    code = "x = torch.ones(3, device=device)\nmoved = torch.ones(3).to(device)\n"
+    code += "layer = nn.Linear(3, 3)\n\ny = layer(x)"
+    site.write("README.md", f"{HEAD}{code}\n```\n")
+    page = site.project.page("README.md")
+    rehearsal = devices.Rehearsal()
+    run = execute(page, page.blocks[0], accelerator=devices.name(), within=rehearsal.stage())
+    assert rehearsal.left == [10] and run.error_line() == 12

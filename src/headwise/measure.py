@@ -1,0 +1,119 @@
+"""What attention costs on this machine, kernel by kernel, as a table with machine and date."""
+
+import argparse
+import datetime
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from headwise.attention import attention, fused_attention
+
+Step = Callable[[], object]
+KERNELS = {
+    "written out": None,
+    "MATH": SDPBackend.MATH,
+    "EFFICIENT_ATTENTION": SDPBackend.EFFICIENT_ATTENTION,
+    "FLASH_ATTENTION": SDPBackend.FLASH_ATTENTION,
+    "CUDNN_ATTENTION": SDPBackend.CUDNN_ATTENTION,
+}
+
+
+class Cost(NamedTuple):
+    """Forward and backward by one kernel: seconds, and bytes where the device counts them."""
+
+    seconds: float
+    peak: int | None
+
+
+def own_device() -> torch.device:
+    """The accelerator of this machine, or else its CPU."""
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+
+
+def wait_for(device: torch.device) -> None:
+    """Return once the device has done everything that it was told to do."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def seconds(step: Step, device: torch.device, repetitions: int = 5) -> float:
+    """The median time of a step, from an idle device to an idle device."""
+    step()  # the first time also chooses kernels, allocates and compiles
+    times = []
+    for _ in range(repetitions):
+        wait_for(device)
+        start = time.perf_counter()
+        step()
+        wait_for(device)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def peak_bytes(step: Step, device: torch.device) -> int | None:
+    """The most memory that a step needs beside what is there already; the CPU keeps no count."""
+    if device.type == "cpu":
+        return None
+    torch.accelerator.reset_peak_memory_stats(device)
+    before = torch.accelerator.memory_allocated(device)
+    step()
+    return torch.accelerator.max_memory_allocated(device) - before
+
+
+def measure(
+    device: torch.device, shape: Sequence[int], dtype: torch.dtype
+) -> dict[str, Cost | str]:
+    """The cost of each kernel for Q, K and V of a shape, or why the kernel did not run."""
+    Q, K, V = torch.randn(3, *shape, device=device, dtype=dtype, requires_grad=True)
+    costs: dict[str, Cost | str] = {}
+    for name, kernel in KERNELS.items():
+
+        def step(kernel: SDPBackend | None = kernel) -> None:
+            with nullcontext() if kernel is None else sdpa_kernel(kernel):
+                out = attention(Q, K, V)[0] if kernel is None else fused_attention(Q, K, V)
+            torch.autograd.grad(out.sum(), (Q, K, V))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they say why a kernel does not take it
+                costs[name] = Cost(seconds(step, device), peak_bytes(step, device))
+        except RuntimeError as error:  # not for this device or type, or out of memory
+            costs[name] = str(error).partition(".")[0]
+    return costs
+
+
+def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> str:
+    """Costs as a Markdown table: times relative to the first kernel that ran, memory in MiB."""
+    lines = ["| machine | torch | date | kernel | time | memory |", "|---|---|---|---|---|---|"]
+    first = next(cost.seconds for cost in costs.values() if isinstance(cost, Cost))
+    for kernel, cost in costs.items():
+        spent, peak = (cost, None) if isinstance(cost, str) else (f"{cost[0] / first:.2f}", cost[1])
+        memory = "–" if peak is None else f"{peak / 2**20:.0f} MiB"
+        cells = (machine, torch.__version__, str(date), kernel, spent, memory)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure on this machine and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seq-len", type=int, default=1024)
+    parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
+    options = parser.parse_args(arguments)
+    device = own_device()
+    shape = (4, 8, options.seq_len, 64)
+    costs = measure(device, shape, getattr(torch, options.dtype))
+    cuda = device.type == "cuda"
+    machine = torch.cuda.get_device_name(device) if cuda else f"{device.type} {platform.machine()}"
+    print(f"Forward and backward for Q, K and V of shape {shape}, {options.dtype}:\n")
+    print(table(costs, machine, datetime.date.today()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What a kernel costs is measured from an idle device to an idle device, and told with its date."""
+
+import datetime
+import runpy
+import sys
+
+import pytest
+import torch
+
+from headwise import measure
+from headwise.measure import KERNELS, Cost, own_device, seconds, table
+from proseproof.devices import Rehearsal
+
+CPU = torch.device("cpu")
+
+
+def test_time_runs_from_idle_to_idle_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: said.append("wait"))
+    seconds(lambda: said.append("step"), torch.device("cuda"), repetitions=2)
+    assert said == ["step", *["wait", "step", "wait"] * 2]
+
+
+def test_time_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 5.0, 10.0, 11.0, 20.0, 22.0])
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: next(clock))
+    assert seconds(lambda: None, CPU, repetitions=3) == 2.0
+
+
+def test_kernel_that_does_not_run_says_why() -> None:
+    costs = measure.measure(CPU, (2, 4, 5, 8), torch.float32)
+    assert list(costs) == list(KERNELS)
+    ran = {name for name, cost in costs.items() if isinstance(cost, Cost)}
+    assert ran == {"written out", "MATH", "FLASH_ATTENTION"}
+    assert "No viable backend" in str(costs["EFFICIENT_ATTENTION"])
+
+
+def test_accelerator_counts_its_memory() -> None:
+    with Rehearsal().stage():
+        costs = measure.measure(own_device(), (2, 4, 5, 8), torch.float32)
+    assert all(isinstance(cost, Cost) and cost.peak is not None for cost in costs.values())
+
+
+def test_memory_is_counted_beyond_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Rehearsal().stage():
+        monkeypatch.setattr(torch.accelerator, "memory_allocated", lambda device: 100)
+        monkeypatch.setattr(torch.accelerator, "max_memory_allocated", lambda device: 164)
+        assert measure.peak_bytes(lambda: None, own_device()) == 64
+        monkeypatch.undo()
+
+
+def test_table_tells_times_as_ratios_with_machine_and_date() -> None:
+    costs = {"a": "out of memory", "b": Cost(2.0, 3 * 2**20), "c": Cost(1.0, None)}
+    rows = table(costs, "machine", datetime.date(2024, 2, 29)).splitlines()
+    version = torch.__version__
+    assert rows == [
+        "| machine | torch | date | kernel | time | memory |",
+        "|---|---|---|---|---|---|",
+        f"| machine | {version} | 2024-02-29 | a | out of memory | – |",
+        f"| machine | {version} | 2024-02-29 | b | 1.00 | 3 MiB |",
+        f"| machine | {version} | 2024-02-29 | c | 0.50 | – |",
+    ]
+
+
+def test_command_prints_a_row_for_each_kernel(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["measure", "--seq-len", "8", "--dtype", "bfloat16"])
+    runpy.run_path(measure.__file__, run_name="__main__")
+    printed = capsys.readouterr().out
+    assert printed.startswith(
+        "Forward and backward for Q, K and V of shape (4, 8, 8, 64), bfloat16"
+    )
+    assert printed.count("\n| ") == 1 + len(KERNELS)

@@ -1,0 +1,226 @@
+"""Two processes train as one would, and neither outlives the other."""
+
+import os
+import re
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from headwise import parallel
+from headwise.parallel import (
+    SEQ_LEN,
+    joined,
+    main,
+    reversal_loss,
+    share,
+    small_model,
+    train,
+    whole_batch,
+)
+
+CPU = torch.device("cpu")
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+SCRIPT = [sys.executable, "-m", "headwise.parallel"]
+LOST = "ends, as another process is lost"
+LONG = 300.0  # seconds: far more than any of these takes, so that a hanging run fails a test
+
+
+@pytest.fixture(autouse=True)
+def own_processes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test starts outside any group, whatever started pytest."""
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def rank_0(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Makes this process rank 1 of 2; the environment that makes another one rank 0."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    for name, value in {**group, "RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    return {**os.environ, "RANK": "0", "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def children() -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes that a test starts, none of which outlives it."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for one in started:
+        one.terminate()  # torchrun ends its own processes then
+        one.send_signal(signal.SIGCONT)
+        try:
+            one.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            one.kill()
+            one.communicate()
+
+
+def start(command: list[str], environ: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def step_lines(output: str) -> list[str]:
+    return re.findall(r"^step .*$", output, re.MULTILINE)
+
+
+def test_two_processes_print_the_losses_of_one(
+    children: list[subprocess.Popen[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    children.append(start([*TORCHRUN, "-m", "headwise.parallel", "--steps", "4"]))
+    monkeypatch.setattr(sys, "argv", ["parallel", "--steps", "4"])
+    runpy.run_path(parallel.__file__, run_name="__main__")
+    alone = step_lines(capsys.readouterr().out)
+    output, _ = children[0].communicate(timeout=LONG)
+    assert children[0].returncode == 0
+    assert step_lines(output) == alone and len(alone) == 4
+    assert "rank 1 of 2" in output
+
+
+RANK_0 = """
+import sys, torch
+from headwise.parallel import joined, small_model, train
+with joined(300) as device:
+    model = small_model().double()
+    losses = list(train(model, device, 3))
+torch.save((losses, [(p.data, p.grad) for p in model.parameters()]), sys.argv[1])
+"""
+
+
+def test_two_processes_step_as_one_does_on_the_joined_batch(
+    rank_0: dict[str, str], children: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "rank_0.pt"
+    children.append(start([sys.executable, "-c", RANK_0, str(file)], rank_0))
+    model = small_model().double()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.normal_()  # training has to begin with the weights of rank 0
+    with joined(LONG) as device:
+        losses = list(train(model, device, 3))
+    children[0].communicate(timeout=LONG)
+    their_losses, theirs = torch.load(file)
+    assert their_losses == losses
+
+    # One process and the whole batch, without DistributedDataParallel.
+    alone = small_model().double()
+    optimizer = torch.optim.SGD(alone.parameters(), lr=0.03, momentum=0.9)
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = reversal_loss(alone, whole_batch(step))
+        loss.backward()
+        optimizer.step()
+        assert losses[step] == pytest.approx(loss.item(), abs=1e-12)
+    for ours, (weight, grad), expected in zip(
+        model.parameters(), theirs, alone.parameters(), strict=True
+    ):
+        assert ours.grad is not None
+        assert torch.equal(ours, weight) and torch.equal(ours.grad, grad)
+        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-12)
+        torch.testing.assert_close(ours.grad, expected.grad, rtol=0, atol=1e-12)
+
+
+def test_killed_worker_ends_the_whole_run(children: list[subprocess.Popen[str]]) -> None:
+    run = start([*TORCHRUN, "-m", "headwise.parallel", "--steps", "1000000"])
+    children.append(run)
+    assert run.stdout is not None
+    processes: dict[int, int] = {}
+    for line in run.stdout:
+        if found := re.match(r"rank (\d) of 2: process (\d+)", line):
+            processes[int(found[1])] = int(found[2])
+        if line.startswith("step   2"):  # in the middle
+            break
+    os.kill(processes[1], signal.SIGKILL)
+    # The output ends when the last process that could write to it has ended.
+    output, _ = run.communicate(timeout=LONG)
+    assert run.returncode != 0
+    assert re.search(f"rank 0 of 2: ({LOST}|told to end)", output)
+    for process in processes.values():
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+LEAVES = """
+import os, signal, sys
+from headwise.parallel import joined, small_model, train
+with joined(300) as device:
+    for step, _ in enumerate(train(small_model(), device, 100)):
+        if step == 2:
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+"""
+
+
+def test_killed_process_ends_the_other_without_torchrun(
+    rank_0: dict[str, str],
+    children: list[subprocess.Popen[str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    children.append(start([sys.executable, "-c", LEAVES, "SIGKILL"], rank_0))
+    with pytest.raises(SystemExit, match=f"rank 1 of 2: {LOST}"):
+        main(["--timeout", str(LONG)])
+    assert not step_lines(capsys.readouterr().out)  # rank 0 alone prints losses
+
+
+def test_silent_process_is_waited_for_no_longer_than_the_timeout(
+    rank_0: dict[str, str], children: list[subprocess.Popen[str]]
+) -> None:
+    silent = start([sys.executable, "-c", LEAVES, "SIGSTOP"], rank_0)
+    children.append(silent)
+    assert silent.stdout is not None
+    assert silent.stdout.readline().startswith("rank 0 of 2: process")
+    children.append(start([*SCRIPT, "--timeout", "5"], {**rank_0, "RANK": "1"}))
+    output, _ = children[1].communicate(timeout=LONG)
+    assert children[1].returncode != 0
+    assert re.search(f"rank 1 of 2: {LOST}: .*[Tt]ime", output)
+
+
+def test_signal_to_end_is_obeyed_with_a_message() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit, match="rank 0 of 1: told to end"), joined(LONG):
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert not dist.is_initialized()
+
+
+def test_error_of_ones_own_is_not_blamed_on_others() -> None:
+    with pytest.raises(RuntimeError, match="must match"), joined(LONG):
+        torch.ones(2) + torch.ones(3)
+
+
+def test_every_row_falls_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = torch.arange(12)
+    monkeypatch.setattr(dist, "get_world_size", lambda: 3)
+    shares = []
+    for rank in range(3):
+        monkeypatch.setattr(dist, "get_rank", lambda rank=rank: rank)
+        shares.append(share(rows))
+    assert {len(one) for one in shares} == {4}
+    assert torch.cat(shares).sort().values.equal(rows)
+
+
+def test_unequal_shares_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dist, "get_world_size", lambda: 3)
+    monkeypatch.setattr(dist, "get_rank", lambda: 0)
+    with pytest.raises(ValueError, match="rows: got 16, expected a multiple of 3 processes"):
+        share(torch.ones(16, SEQ_LEN))
+
+
+def test_training_lowers_the_loss() -> None:
+    with joined(LONG):
+        losses = list(train(small_model(), CPU, 30))
+    assert sum(losses[-5:]) < 0.9 * sum(losses[:5])
