@@ -121,7 +121,7 @@ class Figure:
         return bundle
 
 
-def _with_twin(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+def with_twin(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     """Draw the figure a second time, in the other language, as the first one's twin."""
 
     @wraps(draw)
@@ -133,12 +133,13 @@ def _with_twin(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return drawn
 
 
-@_with_twin
+@with_twin
 def heatmap(
     weights: Tensor,
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     *,
+    names: Sequence[str] | None = None,
     title: str | None = None,
     lang: str = "en",
 ) -> Figure:
@@ -147,23 +148,28 @@ def heatmap(
     weights: (num_heads, query, key), or (query, key) for a single map.
     queries, keys: the tokens. Keys default to the queries where the numbers agree, and tokens to
     their positions, counted from 0.
+    names: what the maps are called, by default head 1, head 2 and so on.
     """
-    words = _words(lang)
+    words = choose(WORDS, lang)
     panels = _panels("weights", weights)
     rows, columns = _tokens(panels, queries, keys)
-    brief = panels.size(0) * panels.size(1) > 16
+    labels = _labels(panels, "head", words) if names is None else list(names)
+    if len(labels) != len(panels):
+        raise ValueError(f"names: got {len(labels)}, expected {len(panels)}")
+    # A map with a name may hold other numbers than weights: no query looks at anything then.
+    brief = names is not None or panels.size(0) * panels.size(1) > 16
 
     def tell(panel: Tensor) -> str:
         return _looks(panel, _quoted(rows, words), _quoted(columns, words), words, brief)
 
     title = title or words["weights"]
-    alt = _alt(title, panels, "head", tell, words)
+    alt = _alt(title, panels, labels, tell, words)
     with _style():
-        canvas = _grid(panels, rows, columns, "head", "{:.2f}", words)
+        canvas = _grid(panels, rows, columns, labels, "{:.2f}", words)
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
-@_with_twin
+@with_twin
 def mask_picture(
     mask: Tensor,
     queries: Sequence[str] | None = None,
@@ -177,7 +183,7 @@ def mask_picture(
     mask: boolean, (query, key); or (batch, query, key) or (batch, 1, query, key), which give one
     picture a sample. queries, keys: as in `heatmap`.
     """
-    words = _words(lang)
+    words = choose(WORDS, lang)
     if mask.dtype != torch.bool:
         raise ValueError(f"mask: got dtype {mask.dtype}, expected torch.bool, True = may be seen")
     panels = _panels("mask", mask.squeeze(1) if mask.dim() == 4 else mask)
@@ -191,16 +197,17 @@ def mask_picture(
         )
 
     title = title or words["mask"]
-    alt = _alt(title, panels, "sample", tell, words)
+    labels = _labels(panels, "sample", words)
+    alt = _alt(title, panels, labels, tell, words)
     with _style():
-        canvas = _grid(panels, rows, columns, "sample", "{:.0f}", words)
+        canvas = _grid(panels, rows, columns, labels, "{:.0f}", words)
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
-@_with_twin
+@with_twin
 def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -> Figure:
     """The pattern of a positional encoding (seq_len, d_model): blue above zero, orange below."""
-    words = _words(lang)
+    words = choose(WORDS, lang)
     panel = _panels("encoding", encoding)[0]
     if encoding.dim() != 2:
         raise ValueError(f"encoding: got shape {show(encoding.shape)}, expected (seq_len, d_model)")
@@ -211,8 +218,8 @@ def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -
 
     title = title or words["encoding"]
     with _style():
-        width, height = d_model * _cell(d_model), seq_len * _cell(seq_len)
-        canvas = _canvas(width + 130, height + 60)
+        width, height = 218.0, seq_len * _cell(seq_len)  # a whole that fits a phone
+        canvas = _canvas(width + 122, height + 60)
         axes = _axes(canvas, 55, 12, width, height)
         _paint(axes, panel, float(panel.abs().max()))
         axes.set_xlabel(words["dimension"])
@@ -222,7 +229,7 @@ def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
-@_with_twin
+@with_twin
 def lines(
     series: Mapping[str, Sequence[float] | Tensor],
     x: Sequence[float] | Tensor | None = None,
@@ -237,7 +244,7 @@ def lines(
 
     series: name to values (n,); x: where they stand, (n,), by default 0, 1, 2, …
     """
-    words = _words(lang)
+    words = choose(WORDS, lang)
     values = _series(series)
     at = _numbers("x", range(max(map(len, values.values()))) if x is None else x)
     for name, line in values.items():
@@ -263,7 +270,7 @@ def lines(
         return _finish(canvas, title, values, tell, lang)
 
 
-@_with_twin
+@with_twin
 def histogram(
     series: Mapping[str, Sequence[float] | Tensor],
     *,
@@ -276,7 +283,7 @@ def histogram(
 
     series: name to values, of any shape.
     """
-    words = _words(lang)
+    words = choose(WORDS, lang)
     check_sizes(bins=bins)
     values = _series(series)
     everything = [number for numbers in values.values() for number in numbers]
@@ -313,7 +320,7 @@ def from_matplotlib(canvas: Canvas, *, title: str, alt: str, lang: str = "en") -
     Text stays text in the reader's own sans-serif, so Chinese needs no font here. Ids are hashed
     from the content, so that many figures fit on one page.
     """
-    _words(lang)
+    choose(WORDS, lang)
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with _style(), warnings.catch_warnings():
@@ -325,11 +332,18 @@ def from_matplotlib(canvas: Canvas, *, title: str, alt: str, lang: str = "en") -
     salt = hashlib.sha256(f"{lang}\n{title}\n{alt}\n{buffer.getvalue()}".encode()).hexdigest()[:10]
     _clean(root, salt)
     size = root.attrib["viewBox"].split()[2:]
+    return finished(root, size[0], size[1], title=title, alt=alt, lang=lang)
+
+
+def finished(
+    root: ET.Element, width: str, height: str, *, title: str, alt: str, lang: str
+) -> Figure:
+    """The drawing as a Figure: with its size, its words, and the page's ink by default."""
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg",
-        "viewBox": root.attrib["viewBox"],
-        "width": size[0],
-        "height": size[1],
+        "viewBox": f"0 0 {width} {height}",
+        "width": width,
+        "height": height,
         "role": "img",
         "aria-label": alt,
         "lang": lang,
@@ -394,10 +408,11 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _words(lang: str) -> dict[str, str]:
-    if lang not in WORDS:
-        raise ValueError(f"lang: got {lang!r}, expected one of {sorted(WORDS)}")
-    return WORDS[lang]
+def choose(words: Mapping[str, dict[str, str]], lang: str) -> dict[str, str]:
+    """The words of one language."""
+    if lang not in words:
+        raise ValueError(f"lang: got {lang!r}, expected one of {sorted(words)}")
+    return words[lang]
 
 
 def _panels(name: str, x: Tensor) -> Tensor:
@@ -466,14 +481,23 @@ def _looks(
     return words["semicolon"].join(parts)
 
 
-def _alt(
-    title: str, panels: Tensor, kind: str, tell: Callable[[Tensor], str], words: dict[str, str]
-) -> str:
+def _labels(panels: Tensor, kind: str, words: dict[str, str]) -> list[str]:
+    """What each map is called; one alone needs no name."""
     count = len(panels)
+    return [words[kind].format(i, count) for i in range(1, count + 1)] if count > 1 else [""]
+
+
+def _alt(
+    title: str,
+    panels: Tensor,
+    labels: list[str],
+    tell: Callable[[Tensor], str],
+    words: dict[str, str],
+) -> str:
     sentences = []
-    for i, panel in enumerate(panels, start=1):
-        which = [words[kind].format(i, count)] if count > 1 else []
-        sentences.append(words["comma"].join([title, *which]) + words["colon"] + tell(panel))
+    for label, panel in zip(labels, panels, strict=True):
+        which = words["comma"].join([title, label] if label else [title])
+        sentences.append(which + words["colon"] + tell(panel))
     return "".join(sentence + words["stop"] for sentence in sentences).strip()
 
 
@@ -533,7 +557,7 @@ def _grid(
     panels: Tensor,
     rows: list[str],
     columns: list[str],
-    kind: str,
+    labels: list[str],
     number: str,
     words: dict[str, str],
 ) -> Canvas:
@@ -544,7 +568,7 @@ def _grid(
     slanted = longest > cell_width
     widest = max(map(_width, rows))
     left = max(widest + 34, 0.7 * longest if slanted else 0)
-    top = 30 if len(panels) > 1 else 10
+    top = 30 if any(labels) else 10
     deepest = 0.7 * longest + 8 if slanted else 18
     bottom = deepest + 28
     annotated = len(columns) <= 8
@@ -578,8 +602,7 @@ def _grid(
         axes.xaxis.set_label_coords(0.5, -deepest / height)
         axes.set_ylabel(words["query"])
         axes.yaxis.set_label_coords(-(widest + 12) / width, 0.5)
-        if len(panels) > 1:
-            axes.set_title(words[kind].format(i + 1, len(panels)), fontsize=12, loc="left")
+        axes.set_title(labels[i], fontsize=12, loc="left")
     return canvas
 
 
@@ -601,7 +624,7 @@ def _finish(
     lang: str,
 ) -> Figure:
     """The chart with its legend and its alt text."""
-    words = _words(lang)
+    words = choose(WORDS, lang)
     axes = canvas.axes[0]
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, borderaxespad=0)
     told = (tell(name, numbers) + words["stop"] for name, numbers in values.items())

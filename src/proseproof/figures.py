@@ -13,8 +13,18 @@ from proseproof.finding import Finding, diff
 from proseproof.outputs import FLOAT
 
 
-def drawn(figure: Any) -> str:
-    """A figure as SVG, the same each time it is drawn: its own, or matplotlib's."""
+def drawn(figure: Any, path: str = "") -> str:
+    """A figure as SVG, the same each time it is drawn: its own, or matplotlib's.
+
+    For a path such as docs/en/figures/split.svg it is the figure, or its twin, in that language.
+    """
+    named = re.search(r"/([a-z]{2})/", path)
+    if named:
+        versions = [figure, getattr(figure, "twin", None)]
+        spoken = [one for one in versions if getattr(one, "lang", None) == named[1]]
+        if not spoken:
+            raise ValueError(f"it does not come in {named[1]!r}, which {path} is for")
+        figure = spoken[0]
     bundle = _bundle(figure)
     if "image/svg+xml" in bundle:
         return str(bundle["image/svg+xml"]).rstrip("\n") + "\n"
@@ -69,7 +79,7 @@ def check(
 ) -> list[Finding]:
     """`<!--proseproof: figure NAME path.svg-->`: the variable NAME draws that file."""
     try:
-        true = drawn(eval(name, dict(values)))
+        true = drawn(eval(name, dict(values)), path)
     except Exception as error:
         return [Finding(page, line, f"the figure {name}: {type(error).__name__}: {error}")]
     file = root / path

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import io
+import posixpath
 import re
 import tokenize
 from dataclasses import dataclass, field, replace
@@ -246,6 +247,7 @@ class _Reader:
         self._tables()
         self._indented_code()
         self._prose()
+        self._figures()
         self._sections()
         page.blocks.sort(key=lambda block: block.line)
         page.findings.sort()
@@ -632,6 +634,22 @@ class _Reader:
                     figure = tag["tag"] == "img"
                     words = alt[1] if alt else ""
                     page.links.append(Link(line + number, words, source[1], figure))
+
+    def _figures(self) -> None:
+        """Report a drawing that is not shown, and one that is shown and that no block draws."""
+        page, folder = self.page, posixpath.dirname(self.page.path)
+        drawn = {path: line for block in page.blocks for line, _, path in block.figures}
+        shown = {
+            posixpath.normpath(posixpath.join(folder, link.target)): link.line
+            for link in page.links
+            if link.figure and link.target.endswith(".svg") and ":" not in link.target
+        }
+        for path in drawn.keys() - shown.keys():
+            place = posixpath.relpath(path, folder or ".")
+            page.problem(drawn[path], f"{path} is drawn and not shown", f"![caption]({place})")
+        for path in shown.keys() - drawn.keys():
+            remedy = f"<!--proseproof: figure NAME {path}--> above the block that draws it"
+            page.problem(shown[path], f"no block of this page draws {path}", remedy)
 
     def _sections(self) -> None:
         """Prose of each section, with the comments of its blocks but without code and outputs."""

@@ -64,7 +64,8 @@ def update(project: Project, path: str) -> tuple[bool, list[Finding]]:
         for _, name, file in block.figures:
             target = root / file
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(figures.drawn(eval(name, dict(run.namespace))), encoding="utf-8")
+            figure = eval(name, dict(run.namespace))
+            target.write_text(figures.drawn(figure, file), encoding="utf-8")
     text = "\n".join(lines)
     if text == page.text:
         return False, found
