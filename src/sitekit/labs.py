@@ -13,7 +13,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urljoin
 
 import jupytext
 import nbformat
@@ -24,6 +26,7 @@ from nbconvert.exporters import NotebookExporter
 from proseproof.labs import outputs_file
 
 Notebook = Any  # nbformat's nodes carry no types
+_KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 class LabError(Exception):
@@ -55,12 +58,26 @@ def execute(notebook: Notebook, text: str) -> list[list[Any]]:
     """The outputs of each code cell, from a fresh kernel."""
     app = get_nbconvert_app(execute=True, kernel_name="python3", allow_errors=False)
     app.config.KernelManager.transport = "ipc"  # a file, not a port that others could reach
-    try:
-        body, _ = NotebookExporter(config=app.config).from_notebook_node(notebook)
-    except CellExecutionError as error:
-        raise LabError(*_place(notebook, text, error)) from None
+    with TemporaryDirectory() as folder:
+        app.config.KernelManager.ip = f"{folder}/kernel"
+        try:
+            body, _ = NotebookExporter(config=app.config).from_notebook_node(notebook)
+        except CellExecutionError as error:
+            raise LabError(*_place(notebook, text, error)) from None
     cells = nbformat.reads(body, as_version=4).cells
-    return [cell.outputs for cell in cells if cell.cell_type == "code"]
+    return [_joined(cell.outputs) for cell in cells if cell.cell_type == "code"]
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """The outputs of a cell, with what it printed in one piece, however slowly it came."""
+    joined: list[Any] = []
+    for output in outputs:
+        last = joined[-1] if joined else {}
+        if output.output_type == "stream" and last.get("name") == output.name:
+            last["text"] += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def _place(notebook: Notebook, text: str, error: CellExecutionError) -> tuple[int, str]:
@@ -106,6 +123,52 @@ def load(path: Path, root: Path, say: Callable[[str], None], language: str) -> L
     return _page(notebook, text)
 
 
+_BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n"
+    r"(?:\s*<!--pytest-codeblocks:expected-output[\w-]*-->\n```text\n.*?^```\n)?",
+    re.M | re.S,
+)
+
+
+def from_page(markdown: str) -> str:
+    """A page as a notebook: its blocks as cells, without their outputs, for the reader to run."""
+    cells = []
+    for number, part in enumerate(_BLOCK.split(markdown)):
+        new = nbformat.v4.new_code_cell if number % 2 else nbformat.v4.new_markdown_cell
+        if part.strip():
+            cells.append(new(part.strip(), id=f"cell-{number}"))
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(_KERNEL)})
+    return f"{nbformat.writes(notebook)}\n"
+
+
+def for_readers(notebook: str, page: str, repository: str) -> str:
+    """The notebook as it is downloaded: it runs anywhere, and its links lead back to the site.
+
+    `page` is the address of the page that it was made from.
+    """
+    book = nbformat.reads(notebook, as_version=4)
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _plain(cell.source, page)
+    install = (
+        f"try:\n    import headwise\nexcept ImportError:\n    %pip install -q git+{repository}"
+    )
+    book.cells.insert(1, nbformat.v4.new_code_cell(install, id="install"))  # under the title
+    return f"{nbformat.writes(book)}\n"
+
+
+def _plain(text: str, page: str) -> str:
+    """Markdown as notebooks know it: no anchors, no marks, no comments."""
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
+    text = re.sub(r" ?\{[#.][^}\n]*\}", "", text)
+
+    def absolute(match: re.Match[str]) -> str:
+        target = re.sub(r"\.(md|py)(?=#|$)", ".html", match[1])
+        return f"]({urljoin(page, target)})"
+
+    return re.sub(r"\]\(([^)\s]+)\)", absolute, text).strip()
+
+
 def _spoken(output: dict[str, Any], language: str) -> dict[str, Any]:
     """The output, with a figure's twin in its place if that speaks the page's language."""
     data = output.get("data", {})
@@ -130,9 +193,7 @@ def _page(notebook: Notebook, text: str) -> Lab:
                 figures.append(drawn)
             elif drawn:
                 parts.append(f"```text\n{drawn}\n```")
-    notebook.metadata = {
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
-    }
+    notebook.metadata = {"kernelspec": dict(_KERNEL)}
     notebook.cells = [cell for cell in notebook.cells if cell.cell_type != "raw"]
     return Lab("\n\n".join(parts), figures, nbformat.writes(notebook) + "\n")
 

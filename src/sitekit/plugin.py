@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from copy import copy
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,7 @@ from mkdocs.structure.pages import Page
 
 from proseproof import report
 from proseproof.listing import ListingError, resolve
-from sitekit import formulas, labs, proofs
+from sitekit import figures, formulas, glossary, labs, proofs
 
 log = get_plugin_logger("sitekit")
 
@@ -31,6 +32,7 @@ _BAD_LINK = re.compile(
     r"Doc file '(?P<doc>.+?)' contains an? .*?link '(?P<link>.+?)',? ?(?P<why>.*)"
 )
 _DOWNLOAD = {"zh": "下载为 .ipynb 笔记本", "en": "Download as an .ipynb notebook"}
+_COLAB = {"zh": "在 Colab 中打开", "en": "Open in Colab"}
 _UNNAMED = {  # parts of the theme that a screen reader would meet without a name
     'data-md-component="search" role="dialog"': {"zh": "搜索", "en": "Search"},
 }
@@ -44,12 +46,14 @@ class SitekitPlugin(BasePlugin):
         self.command = "build"
         self.problems: list[tuple[str, int, str]] = []
         self.lab_pages: dict[str, labs.Lab] = {}
+        self.notebooks: dict[str, str] = {}
         self.characters: set[str] = set()
         self.indexes: dict[Path, str] = {}
         self.i18n: Any = None
         self.report: report.Report | None = None
         self.rendered: dict[Any, dict[str, Any]] = {}
         self.entries: dict[Any, list[dict[str, Any]]] = {}
+        self.glossaries: dict[str, glossary.Glossary] = {}
 
     # -- problems ------------------------------------------------------------------------------
 
@@ -122,11 +126,18 @@ class SitekitPlugin(BasePlugin):
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         names = {f.src_uri for f in files if f.src_uri.endswith((".md", ".py"))}
+        self.glossaries.clear()
         for name in sorted(names):
             language, _, rest = name.partition("/")
             other = {"zh": "en", "en": "zh"}.get(language)
             if other and f"{other}/{rest}" not in names:
                 self.problem(f"docs/{name}", 1, f"has no counterpart docs/{other}/{rest}")
+            if rest == "glossary.md":
+                text = Path(config.docs_dir, name).read_text(encoding="utf-8")
+                try:
+                    self.glossaries[language] = glossary.read(text)
+                except ValueError as error:
+                    self.problem(f"docs/{name}", 1, str(error))
         return files
 
     @event_priority(-50)  # after mkdocs-jupyter has put its own renderer on the page
@@ -141,10 +152,16 @@ class SitekitPlugin(BasePlugin):
 
         def render(config: MkDocsConfig, files: Files) -> None:
             name = page.file.src_uri
+            language, _, rest = name.partition("/")
+            words = self.glossaries.get(language) if rest != "glossary.md" else None
             # Whether a link leads somewhere depends on which files there are.
-            key = (name, page.markdown, frozenset(files.src_uris))
+            key = (name, page.markdown, frozenset(files.src_uris), words)
             if key not in self.rendered:
                 found = len(self.problems)
+                if words:  # this page's links are not the next one's, so they get a copy
+                    config = copy(config)
+                    linker = words.extension(name)
+                    config["markdown_extensions"] = [*config.markdown_extensions, linker]
                 Page.render(page, config, files)
                 if len(self.problems) == found:  # what is wrong is to be said again
                     self.rendered[key] = {part: getattr(page, part, None) for part in kept}
@@ -171,6 +188,7 @@ class SitekitPlugin(BasePlugin):
             self.problem(f"docs/{name}", error.line, str(error))
             lab = labs.Lab(f"# {path.stem}\n", [], "")
         self.lab_pages[name] = lab
+        self.notebooks[name] = lab.notebook
         return lab.markdown
 
     def on_page_markdown(
@@ -188,11 +206,15 @@ class SitekitPlugin(BasePlugin):
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 
         markdown = _INCLUDE.sub(listing, markdown)
+        if page.meta.get("notebook"):
+            self.notebooks[name] = labs.from_page(markdown)
         if proofs.PLACE in markdown:
             markdown = markdown.replace(proofs.PLACE, proofs.overview(self.report, name[:2]))
         return markdown
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+        language = page.file.src_uri.partition("/")[0]
+        html = figures.inline(html, Path(config.docs_dir, language))
         html, characters = formulas.draw(html)
         self.characters |= characters
         page.meta["formulas"] = bool(characters)
@@ -212,10 +234,10 @@ class SitekitPlugin(BasePlugin):
         return _mend(output, "zh") if template_name == "404.html" else output
 
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
-        if lab := self.lab_pages.get(page.file.src_uri):
+        if notebook := self.notebooks.get(page.file.src_uri):
             target = Path(page.file.abs_dest_path).with_suffix(".ipynb")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(lab.notebook, encoding="utf-8")
+            text = labs.for_readers(notebook, page.canonical_url or "", config.repo_url or "")
+            mkdocs.utils.write_file(text.encode(), str(target))
         return _mend(self._under_title(output, page, config), config.theme["language"])
 
     def _under_title(self, output: str, page: Page, config: MkDocsConfig) -> str:
@@ -225,9 +247,15 @@ class SitekitPlugin(BasePlugin):
         text = Path(config.docs_dir, name).read_text(encoding="utf-8")
         report_page = "../" * rest.count("/") + "verified.html"
         line = proofs.badge(self.report, f"docs/{name}", text, language, report_page)
-        if name in self.lab_pages:
+        if name in self.notebooks:
             link = f'<a class="download" href="{Path(name).stem}.ipynb" download>'
             line += f"{link}{_DOWNLOAD[language]}</a>"
+            # Colab reads notebooks from a branch: the one that the built site is pushed to.
+            github = r"https://github\.com/([\w.-]+/[\w.-]+?)/?"
+            if repository := re.fullmatch(github, config.repo_url or ""):
+                place = f"{repository[1]}/blob/gh-pages/{page.url.removesuffix('.html')}.ipynb"
+                colab = f"https://colab.research.google.com/github/{place}"
+                line += f'<a class="download" href="{colab}">{_COLAB[language]}</a>'
         return output.replace("</h1>", "</h1>" + line, 1)
 
     def _own_search_index(self, config: MkDocsConfig) -> None:

@@ -292,8 +292,17 @@ def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, p
     for figure in figures.all():
         assert len(figure.get_attribute("aria-label") or "") > 40
         assert figure.get_attribute("lang") == page.locator("html").get_attribute("lang")
-    page.locator(".md-sidebar--secondary a[href='#softmax']").click()
-    page.wait_for_url("**#softmax")
+    entry = page.locator(".md-sidebar--secondary a.md-nav__link[href^='#']").first
+    anchor = entry.get_attribute("href") or ""
+    entry.click()
+    page.wait_for_url(f"**{anchor}")
     with page.expect_download() as download:
-        page.locator("a.download").click()
-    assert json.loads(download.value.path().read_text(encoding="utf-8"))["nbformat"] == 4
+        page.locator("a.download[download]").click()
+    notebook = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert notebook["nbformat"] == 4
+    assert any("%pip install" in "".join(cell["source"]) for cell in notebook["cells"])
+    colab = page.locator("a.download:not([download])").get_attribute("href") or ""
+    assert colab == (
+        "https://colab.research.google.com/github/headwise/headwise/blob/gh-pages/"
+        + path.replace(".html", ".ipynb")
+    )

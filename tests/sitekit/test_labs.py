@@ -163,3 +163,48 @@ def test_figures_speak_the_pages_language(language: str) -> None:
     for figure in lab.figures:
         label = re.search(r'aria-label="([^"]+)"', figure)
         assert label and bool(re.search(r"[\u4e00-\u9fff]", label[1])) == (language == "zh")
+
+
+PAGE = """# A title {#title}
+
+See [this](../other.md#part), `(2, 3)`{.text} and ![a figure](../../assets/a.svg).
+
+<!--proseproof: gpu-->
+```python
+x = 1
+print(x)
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+1
+```
+
+```python title="src/headwise/x.py"
+y = 2
+```
+"""
+
+
+def test_page_becomes_a_notebook_whose_cells_are_its_blocks() -> None:
+    text = labs.for_readers(
+        labs.from_page(PAGE), "https://site.org/en/gpu/x.html", "https://github.com/a/b"
+    )
+    cells = json.loads(text)["cells"]
+    assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "code", "markdown"]
+    first, install, block, last = ("".join(cell["source"]) for cell in cells)
+    assert first == (
+        "# A title\n\nSee [this](https://site.org/en/other.html#part), `(2, 3)` "
+        "and ![a figure](https://site.org/assets/a.svg)."
+    )
+    assert "%pip install -q git+https://github.com/a/b" in install
+    assert block == "x = 1\nprint(x)"
+    assert last.startswith("```python title=") and "```text" not in last
+
+
+def test_what_a_cell_prints_is_one_output_and_nothing_is_left_behind(plain: Path) -> None:
+    code = "import time\nfor n in range(3):\n    print(n, flush=True)\n    time.sleep(0.3)"
+    before = set(Path.cwd().iterdir())
+    lab = _load(_code(plain, code), [])
+    assert "```text\n0\n1\n2\n```" in lab.markdown
+    assert set(Path.cwd().iterdir()) == before
