@@ -105,11 +105,18 @@ def forward_and_backward(step: Step, x: Tensor) -> None:
     step(x).sum().backward()
 
 
-def measure_times(batch: int, seq_len: int, repetitions: int) -> dict[str, list[float]]:
-    """Seconds for forward and backward, a list for each contender, in the order of rounds."""
+def measure_times(
+    batch: int, seq_len: int, repetitions: int, into_input: bool
+) -> dict[str, list[float]]:
+    """Seconds for forward and backward, a list for each contender, in the order of rounds.
+
+    Backward goes to the weights, and with into_input on to the input, as in a stack of layers.
+    """
     torch.manual_seed(0)
     steps = contenders()
-    x = torch.randn(batch, seq_len, D_MODEL, requires_grad=True)
+    if into_input:
+        steps = {name: steps[name] for name in (OURS, BARE, TORCH)}
+    x = torch.randn(batch, seq_len, D_MODEL, requires_grad=into_input)
     times: dict[str, list[float]] = {name: [] for name in steps}
     names = list(steps)
     for repetition in range(-1, repetitions):  # the first round warms up
@@ -234,12 +241,16 @@ def main() -> None:
     if load > 0.5:
         say(f"The machine is busy (load {load:.1f}): close contenders will not be told apart")
     say(f"Forward and backward, d_model {D_MODEL}, {NUM_HEADS} heads")
-    times = {size: measure_times(*size, repetitions) for size in sizes}
+    times = {size: measure_times(*size, repetitions, into_input=False) for size in sizes}
+    say("The same, with the gradient of the input")
+    deeper = {size: measure_times(*size, repetitions, into_input=True) for size in sizes}
     names = list(next(iter(times.values())))
     beside_bare = {
         name: {str(size): ratio(times[size], name, BARE) for size in sizes} for name in names
     }
     beside_torch = {str(size): ratio(times[size], TORCH, OURS) for size in sizes}
+    deeper_torch = {str(size): ratio(deeper[size], TORCH, OURS) for size in sizes}
+    deeper_bare = {str(size): ratio(deeper[size], OURS, BARE) for size in sizes}
     say("Peak memory of forward and backward, d_model 128, 2 heads")
     peaks = measure_memory(lengths)
     exponents = {name: exponent(by_length) for name, by_length in peaks.items()}
@@ -251,8 +262,9 @@ def main() -> None:
         [name, *(f"{r:.2f}" for r in by_size.values())] for name, by_size in beside_bare.items()
     ]
     print(table(["", *map(str, sizes)], rows))
-    speeds = ", ".join(f"{r:.2f} at {size}" for size, r in beside_torch.items())
-    print(f"\nTimes as fast as {TORCH}: {speeds}.")
+    for what, ratios in (("", beside_torch), (", with the gradient of the input", deeper_torch)):
+        speeds = ", ".join(f"{r:.2f} at {size}" for size, r in ratios.items())
+        print(f"\nTimes as fast as {TORCH}{what}: {speeds}.")
     print("\nPeak memory relative to the shortest, by length, and the exponent that fits:\n")
     rows = [
         [
@@ -273,6 +285,10 @@ def main() -> None:
         "load_at_start": load,
         "time_relative_to_bare_sdpa": beside_bare,
         "times_as_fast_as_torch": beside_torch,
+        "with_gradient_of_input": {
+            "times_as_fast_as_torch": deeper_torch,
+            "time_relative_to_bare_sdpa": deeper_bare,
+        },
         "peak_bytes": peaks,
         "memory_exponent": exponents,
         "decoding": {"tokens": num_tokens, "times_as_fast_with_cache": decoding},

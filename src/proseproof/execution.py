@@ -278,7 +278,7 @@ def execute(
     state then. `accelerator` is the device that stands for CUDA, `within` the stage it needs.
     """
     run = Run(page, block, watch=shapes.Watch(page.path))
-    _load_what_has_global_state(page)
+    load_what_has_global_state(page)
     _fresh_lines(page)
     try:
         code = compiled(run, page.path, accelerator, shared is not None)
@@ -328,7 +328,7 @@ def execute(
     return run
 
 
-def _load_what_has_global_state(page: Page) -> None:
+def load_what_has_global_state(page: Page) -> None:
     """Import before the block does what has to be seeded, watched and put back."""
     for word, module in (
         ("torch", "torch"),

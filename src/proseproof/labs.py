@@ -125,12 +125,13 @@ def proved(proof: PageProof) -> list[Finding]:
                 shapes.registry[path, line].ran = True
         return []
     both = _pair(proof)
+    before = [len(one.entry.findings) for one in both]
     findings = proof.lab(both)
     if not findings:
         outputs.parent.mkdir(parents=True, exist_ok=True)
         outputs.write_text(json.dumps(proof.outputs), encoding="utf-8")
-    for one in both:
-        if one.entry.findings or findings:
+    for one, number in zip(both, before, strict=True):
+        if len(one.entry.findings) > number or findings:
             continue
         data = {
             "lines": _lines(one),

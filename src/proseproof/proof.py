@@ -17,7 +17,16 @@ from pytest_codeblocks.plugin import TestBlock
 
 from proseproof import covered, devices, figures, fresh, outputs, pairs, shapes, state, tables
 from proseproof.claims import Code, Judge, Verdict, command
-from proseproof.execution import SEED, Endless, Run, TooMuchOutput, execute, is_window, scratch
+from proseproof.execution import (
+    SEED,
+    Endless,
+    Run,
+    TooMuchOutput,
+    execute,
+    is_window,
+    load_what_has_global_state,
+    scratch,
+)
 from proseproof.finding import Finding, diff
 from proseproof.listing import ListingError, resolve
 from proseproof.page import Block, Page, Span, read
@@ -226,7 +235,7 @@ class PageProof:
             if run.drew_unseeded:
                 found += self._depends_on_seed(run, spans)
             if block.gpu:
-                found += self._accelerator(block)
+                found += self.rehearsed(block)
         else:
             self._unjudged(block, spans)
         return run, found
@@ -386,19 +395,22 @@ class PageProof:
             return []
         return [Finding(self.page.path, block.line, message, detail, "add torch.manual_seed(0)")]
 
-    def _accelerator(self, block: Block) -> list[Finding]:
+    def rehearsed(self, block: Block) -> list[Finding]:
+        """A GPU block on a made-up accelerator, and on CUDA where there is one."""
         found = []
         rehearsal = devices.Rehearsal()
         run = execute(self.page, block, accelerator=devices.name(), within=rehearsal.stage())
         where = "on a made-up accelerator"
         remedy = "create every tensor on the device, or move it there"
+        left = ", ".join(map(str, rehearsal.left))
+        left = f" (left on the CPU: what line {left} made)" if left else ""
         if run.error is not None and block.raises is None:
-            message = f"{where}: {run.last_line.splitlines()[0]}"
+            message = f"{where}: {run.last_line.splitlines()[0]}{left}"
             found.append(
                 Finding(self.page.path, run.error_line(), message, run.traceback(), remedy)
             )
         elif not rehearsal.used:
-            message = f"{where}, the block puts nothing on the device"
+            message = f"{where}, the block puts nothing on the device{left}"
             found.append(Finding(self.page.path, block.line, message, remedy=remedy))
         if devices.has_cuda():
             run = execute(self.page, block)
@@ -416,6 +428,7 @@ class PageProof:
         found: list[Finding] = []
         shared: dict[str, Any] = {}
         self.outputs = []
+        load_what_has_global_state(self.page)
         with state.restored(windows=True):
             os.chdir(scratch())
             state.seed(SEED)

@@ -116,6 +116,7 @@ def test_lab_is_run_once_for_both_languages(site: Site) -> None:
     lab = f"# %% [markdown]\n# # Lab {{#lab}}\n# %%\nopen('{site.root}/runs', 'a').write('x')\n"
     lab += "n = 1  # {}\n# %% [markdown]\n# `n == 1` {}\n"
     site.pair(lab.replace("{}", "一"), lab.replace("{}", "one"), "labs/l.py")
+    assert site.run("pytest", "docs").returncode == 1  # not confirmed yet, but run and kept
     assert site.run("proseproof", "confirm").returncode == 0
     assert site.run("pytest", "docs").returncode == 0
     assert (site.root / "runs").read_text() == "x"
@@ -167,3 +168,11 @@ def test_lab_that_fails_is_not_kept(site: Site) -> None:
     for _ in range(2):
         done = site.run("pytest", "docs/labs/l.py")
         assert "docs/labs/l.py:2: ZeroDivisionError" in done.stdout
+
+
+def test_lab_leaves_torch_as_it_found_it(site: Site) -> None:
+    lab = "# %%\nimport torch\nassert torch.get_default_dtype() == torch.float32\n"
+    lab += "torch.set_default_dtype(torch.float64)\nn = 1\n# %% [markdown]\n# `n == 1`\n"
+    for name in ("a", "b"):
+        site.write(f"docs/labs/{name}.py", lab.replace("n = 1", f"n = 1  # {name}"))
+    assert site.run("pytest", "docs/labs").returncode == 0

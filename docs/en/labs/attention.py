@@ -1,0 +1,305 @@
+# ---
+# description: Heat maps of every head for your own input – encoder, decoder and cross-attention of a trained model, the entropy of heads, heads taken out, and why a weight is no explanation.
+# ids: [T11]
+# ---
+
+# %% [markdown]
+# # Lab: seeing attention {#t11-attention}
+#
+# In this lab you look at the weights of a model that has learned something: the translator that comes with this site. It reads 二百三十五 character by character and writes "two hundred thirty five" word by word, with two layers of four heads in the encoder and in the decoder ([the whole model](../chapters/transformer.md)). You will
+#
+# - draw every head for an input of your own, and for a sentence of your own;
+# - measure how sharply each head looks;
+# - take heads out, and count what breaks;
+# - see two reasons why a weight is not an explanation.
+#
+# ## Your own input {#own}
+#
+# Download the notebook and change one line: `text = "二百三十五"`. The sentences on this page speak of that number; the figures will be of yours.
+
+# %%
+import torch
+
+from headwise import numerals, plot
+
+text = "二百三十五"  # any number below 十亿
+
+text = numerals.to_chinese(numerals.parse_chinese(text))
+model = numerals.load().double()  # so that rounding stays out of sight
+src = numerals.encode([text])
+said = numerals.say(model, [text])
+tgt = numerals.encode_words(said)
+with torch.no_grad():
+    logits, weights = model(src, tgt[:, :-1], need_weights=True)
+words = [numerals.TGT_TOKENS[token] for token in tgt[0]]
+print(words)
+
+# %% [markdown]
+# `need_weights=True` brings three lists with one tensor a layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`.
+#
+# ## The encoder looks at the source {#encoder}
+#
+# All characters see all characters. A row is a query, and sums to 1. For the first layer write 0 in place of 1.
+
+# %%
+plot.heatmap(weights.encoder[1][0], list(text))
+
+# %% [markdown]
+# In head 1, 五 looks at 十 and at nothing else: `weights.encoder[1][0, 0, 4, 3] == 1.00`. What a digit is worth depends on its neighbours, so such a row makes sense. Most rows have no such story: they spread over several characters, and the model translates well all the same.
+#
+# ## The decoder looks back {#decoder}
+#
+# The decoder's queries are the words so far, and no word sees a later one. So each table is a triangle: `torch.equal(weights.decoder[0], weights.decoder[0].tril())`.
+
+# %%
+plot.heatmap(weights.decoder[0][0], words[:-1])
+
+# %% [markdown]
+# Head 1 looks at the start token wherever it stands, with two thirds of its weight or more: `weights.decoder[0][0, 0, :, 0].min() == 0.69`. It seems to idle. [Below](#remove) you take it out, and see.
+#
+# ## The decoder looks at the source {#cross}
+#
+# In cross-attention the queries come from the decoder and the keys from the encoder. The query that stands at one word writes the next, so each row is named by the word that it **writes**. Here are both layers: L2 H3 is layer 2, head 3.
+
+# %%
+heads = (1, 2, 3, 4)
+names = [f"L{layer} H{head}" for layer in (1, 2) for head in heads]
+both = torch.cat(weights.memory, dim=1)[0]  # (8, words, characters)
+plot.heatmap(both, words[1:], list(text), names=names)
+
+# %% [markdown]
+# Down the diagonal of most heads runs an alignment that nobody taught: each word looks at the character that it translates. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at the one with `0.99`, head 4 at the other with `0.89`. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
+#
+# ## Any sentence, any module {#sentence}
+#
+# The translator knows numerals only. For an ordinary sentence you need a model that was trained on sentences. But the call is the same for any `MultiHeadAttention`, so here it is with one that was trained on nothing.
+
+# %%
+from torch import nn
+
+from headwise import MultiHeadAttention
+
+
+def untrained(tokens, num_heads=4, d_model=32):
+    torch.manual_seed(0)
+    vocabulary = sorted(set(tokens))
+    ids = torch.tensor([[vocabulary.index(token) for token in tokens]])
+    embed = nn.Embedding(len(vocabulary), d_model)
+    X = embed(ids).double()  # (1, seq_len, d_model)
+    return MultiHeadAttention(d_model, num_heads).double(), X
+
+
+tokens = "the cat sat on the mat".split()
+ours, X = untrained(tokens)
+out, seen = ours(X, need_weights=True)
+plot.heatmap(seen[0], tokens)
+
+# %%
+characters = list("猫坐在垫子上")
+mha, Y = untrained(characters)
+_, seen_too = mha(Y, need_weights=True)
+plot.heatmap(seen_too[0], characters)
+
+# %% [markdown]
+# These tables mean nothing, and look like it: an even share would be 1/6, and all weights lie around it, `0.05 < min(seen.min(), seen_too.min())` and `max(seen.max(), seen_too.max()) < 0.31`. One thing is true of them, though: both "the" get the same weights, `torch.allclose(seen[..., 0], seen[..., 4])`, because without a positional encoding they are the same vector.
+#
+# If your model uses `nn.MultiheadAttention`, ask it for each head by itself; otherwise it hands out the average ([more on that module](../chapters/pytorch.md#weights)).
+
+# %%
+from headwise.convert import convert
+
+theirs = nn.MultiheadAttention(32, 4, batch_first=True).double()
+convert(ours, theirs)
+_, averaged = theirs(X, X, X)
+_, by_head = theirs(X, X, X, average_attn_weights=False)
+print(averaged.shape, torch.allclose(by_head, seen))
+
+# %% [markdown]
+# Feed `by_head[0]` to `plot.heatmap`. It is `(1, 4, 6, 6)` in all; in `averaged`, `(1, 6, 6)`, the heads are gone.
+#
+# ## How sharply does a head look? {#entropy}
+#
+# The entropy of a row, $-\sum_j w_j \ln w_j$, is 0 if one key has all the weight, and $\ln n$ if $n$ keys share it evenly. Take 500 numbers that the model never learned from, and average over all rows.
+
+# %%
+from headwise.numerals_training import exact, held_out_numbers
+
+numbers = held_out_numbers(500, seed=1)
+texts = [numerals.to_chinese(n) for n in numbers.tolist()]
+right_words = [numerals.to_english(n) for n in numbers.tolist()]
+sources = numerals.encode(texts)
+targets = numerals.encode_words(right_words)[:, :-1]
+with torch.no_grad():
+    _, many = model(sources, targets, need_weights=True)
+
+reads = sources != numerals.PAD
+writes = (targets != numerals.PAD) & (targets != numerals.EOS)
+queries = {"encoder": reads, "decoder": writes, "memory": writes}
+entropy = {}
+print("            head 1  head 2  head 3  head 4   uniform")
+for kind, real in queries.items():
+    for layer, w in enumerate(getattr(many, kind), start=1):
+        each = torch.special.entr(w).sum(dim=-1)  # (500, 4, ...)
+        for head in heads:
+            entropy[kind, layer, head] = each[:, head - 1][real].mean().item()
+        uniform = (w > 0).sum(dim=-1).double().log()[:, 0][real].mean()
+        row = "".join(f"{entropy[kind, layer, head]:8.2f}" for head in heads)
+        print(f"{kind:7} {layer} {row} {uniform:9.2f}")
+
+# %% [markdown]
+# The encoder looks around, the first layer most of all. Cross-attention looks at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three, the second layer is sharper on average than the first.
+#
+# ## Which heads can be removed? {#remove}
+#
+# The output of attention [is a sum over heads](../chapters/multi_head.md#sum). To take a head out, set its part of $W_o$ to zero; `nn.Linear` keeps the matrix turned round, so these are columns. Then let the model translate the 500 numbers again, and count those that it still gets exactly right.
+
+# %%
+import copy
+
+MODULES = {
+    "encoder": "attention",
+    "decoder": "self_attention",
+    "memory": "cross_attention",
+}
+
+
+def right_without(*heads):
+    lesser = copy.deepcopy(model)
+    for kind, layer, head in heads:
+        part = lesser.encoder if kind == "encoder" else lesser.decoder
+        mha = getattr(part.layers[layer - 1], MODULES[kind])
+        mha.W_o.weight.data[:, (head - 1) * mha.d_v : head * mha.d_v] = 0
+    return exact(lesser, numbers).sum().item()
+
+
+right = {head: right_without(head) for head in entropy}
+print("with all heads:", right_without())
+print("without     head 1  head 2  head 3  head 4")
+for kind in queries:
+    for layer in (1, 2):
+        row = "".join(f"{right[kind, layer, head]:8}" for head in heads)
+        print(f"{kind:7} {layer} {row}")
+
+# %% [markdown]
+# Half of the 24 heads can go, one at a time, and the model gets at most two numbers wrong: `sum(count >= 498 for count in right.values()) == 12`. All four of the second decoder layer are among them, though they look sharply. But the head that seemed to idle at the start token costs `500 - right["decoder", 1, 1] == 41` numbers. How a head looks on one input does not tell what it does on others.
+#
+# So remove those that nobody missed, all together:
+
+# %%
+order = sorted(right, key=right.get, reverse=True)
+together = {n: right_without(*order[:n]) for n in (1, 2, 3, 4, 6, 8, 12)}
+print(f"each of the first 12 alone: {right[order[11]]} or more")
+for n, count in together.items():
+    print(f"the first {n:2} together: {count}")
+
+# %% [markdown]
+# Each of these twelve heads is dispensable, and the twelve together are not. While one is missing the others stand in for it. So "this head does nothing" does not follow from "without it nothing changes".
+#
+# ## Why a weight is not an explanation {#explanation}
+#
+# **Other weights, same output.** The weights act through `weights @ V`{.text} and in no other way. With at least two keys more than a value has numbers, there are many rows of weights for one and the same result. Take a random query with eight keys, forbid the key that it looks at most, and ask for weights on the other seven that give the same output.
+
+# %%
+from headwise import attention
+
+
+def without_favourite(w, V):
+    """Other weights, with the same output and none on the favourite key."""
+    rest = torch.arange(len(w)) != w.argmax()
+    A = torch.cat((V.T, torch.ones(1, len(w))))  # (d_k + 1, num_keys)
+    even = rest / rest.sum()
+    found = torch.zeros_like(w)
+    found[rest] = torch.linalg.pinv(A[:, rest]) @ (A @ (w - even))
+    return found + even
+
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(256)
+num_keys, d_k = 8, 4
+q = 2 * torch.randn(1, d_k)
+K, V = torch.randn(2, num_keys, d_k)
+_, w = attention(q, K, V)
+other = without_favourite(w[0], V)
+print((w[0] @ V).numpy().round(4), (other @ V).numpy().round(4))
+plot.heatmap(torch.stack((w[0], other)), ["w", "w′"], list("01234567"))
+
+# %% [markdown]
+# The first row says "mostly key 3", the second says "not key 3 at all", and the model cannot tell them apart: `torch.allclose(w[0] @ V, other @ V)`. Both are positive and sum to 1, so both could come out of a softmax. That is luck, for the second might have needed negative numbers. How often is there such luck?
+
+# %%
+for num_keys in (8, 16, 32, 64):
+    lucky = 0
+    for _ in range(200):
+        q = 2 * torch.randn(1, d_k)
+        K, V = torch.randn(2, num_keys, d_k)
+        _, w = attention(q, K, V)
+        lucky += (without_favourite(w[0], V) >= 0).all().item()
+    print(f"{num_keys:2} keys: {lucky / 200:.2f}")
+
+# %% [markdown]
+# The more keys, the more often; and this counts only one candidate each time, the one closest to even. Real models have values of 64 or 128 numbers and texts of thousands of tokens.
+#
+# **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. They receive the same value and write different words.
+#
+# What depends on a character can be measured: hide it from the decoder, and see how far the probability of the written word drops. On the left the weights $w$, averaged over the eight heads; on the right the drop $\Delta P$.
+
+# %%
+@torch.no_grad()
+def weight_and_drop(text):
+    src = numerals.encode([text])
+    tgt = numerals.encode_words(numerals.say(model, [text]))
+    tgt, written = tgt[:, :-1], tgt[0, 1:]
+    logits, weights = model(src, tgt, need_weights=True)
+    weight = torch.cat(weights.memory, dim=1)[0].mean(dim=0)
+
+    n = src.size(1)  # a batch with another character hidden in each row
+    memory = model.encoder(model.embed_src(src)).expand(n, -1, -1)
+    mask = ~torch.eye(n, dtype=torch.bool)[:, None, None]  # (n, 1, 1, n)
+    hidden = model.decode(tgt.expand(n, -1), memory, mask)
+    P = torch.softmax(torch.cat((logits, hidden)), dim=-1)
+    P = P[:, range(len(written)), written]  # (n + 1, words)
+    drop = (P[:1] - P[1:]).T  # (words, n)
+    return weight, drop.clamp(min=0)
+
+
+weight, drop = weight_and_drop(text)
+plot.heatmap(
+    torch.stack((weight, drop)),
+    words[1:],
+    list(text),
+    names=["w", "ΔP"],
+    title=f"{text} → {said[0]}",
+)
+
+# %% [markdown]
+# The largest numbers agree, but compare smaller ones. The query that writes "hundred" looks at 二 about as much as the one that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hiding 二 does nothing to "hundred", hiding 十 leaves nothing of "thirty": `drop[1, 0] == 0.00` and `drop[2, 3] == 1.00`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] == 0.00`.
+#
+# The same for a hundred numbers, sorted by weight:
+
+# %%
+pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]
+weight_of, drop_of = torch.cat(pairs, dim=1)
+print("weight      pairs   drop below 0.01   drop above 0.5")
+for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
+    here = drop_of[(weight_of >= low) & (weight_of < high)]
+    none, much = (here < 0.01).double().mean(), (here > 0.5).double().mean()
+    print(f"{low} to {high:3} {len(here):8} {none:17.2f} {much:16.2f}")
+
+# %% [markdown]
+# So in this model the averaged weights are a good hint: below 0.1 hardly anything depends on the character, above 0.5 the word mostly does. In between they tell little. Let weights say where to look for an explanation, and find out by hiding.
+#
+# ## What to take away {#take-away}
+#
+# - Draw weights per head, with the tokens at the axes, for a model that was trained. An average hides the heads, and an untrained model has nothing to show.
+# - In cross-attention the row belongs to the word that is **written**, one after the word at which the query stands.
+# - A sharp head need not matter, and one that seems idle may. Heads stand in for each other.
+# - A weight is where a head looks. What depends on it is a measurement of its own.
+#
+# ## Try it yourself {#try}
+#
+# - Set `text` to 三万零四百零七. Chinese counts in ten thousands, English in thousands, so 三万 is "thirty thousand". On which character does "thirty" depend beside 三? Expect 万: hide it, and all of the probability is gone.
+# - Remove all four heads of a layer, `right_without(*(("memory", 1, head) for head in (1, 2, 3, 4)))`{.text}. Without one of the two layers of cross-attention expect about 50 of 500; without the first layer of the encoder's attention, about 400.
+#
+# ## Where next {#next}
+#
+# [Multi-head attention](../chapters/multi_head.md) has the code behind every table here. How such a model is put together and trained is told in [the whole Transformer](../chapters/transformer.md).

@@ -1,0 +1,176 @@
+# ---
+# description: What attention costs over the length – memory and time, written out and through the fused kernel, with the exponents fitted to the measurements.
+# varies: true
+# ---
+
+# %% [markdown]
+# # Lab: what attention costs {#cost}
+#
+# "Attention is quadratic" is half of the story: it does not say what is. In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
+#
+# - that the memory of the one grows like $n^2$ and that of the other like $n$;
+# - that the time of both grows like $n^2$, at a different price;
+# - what the number of heads has to do with it.
+#
+# ## How to find an exponent {#exponent}
+#
+# If a cost is $c \cdot n^p$, its logarithm is $\log c + p \log n$: a straight line with slope $p$. So draw both axes as logarithms, and fit a line through the points.
+
+# %%
+import math
+import os
+import statistics
+
+os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler writes between our lines
+
+import torch
+
+from headwise import attention, fused_attention, plot
+
+torch.set_num_threads(1)  # the fused kernel has a scratch space for each thread
+lengths = [128, 256, 512, 1024, 2048]
+logs = [math.log2(n) for n in lengths]
+
+
+def exponent(costs):
+    return statistics.linear_regression(logs, [math.log2(cost) for cost in costs]).slope
+
+
+print(f"{exponent([7 * n**3 for n in lengths]):.2f}")
+
+# %% [markdown]
+# It finds the 3 in $7 n^3$. Now for attention: four heads of width 32, forward and backward.
+
+# %%
+def written_out(Q, K, V):
+    return attention(Q, K, V)[0]
+
+
+def inputs(n, num_heads=4, d_k=32):
+    torch.manual_seed(0)
+    shape = (1, num_heads, n, d_k)
+    return [torch.randn(shape, dtype=torch.float32, requires_grad=True) for _ in range(3)]
+
+
+ways = {"written out": written_out, "fused": fused_attention}
+Q, K, V = inputs(128)
+print(torch.allclose(written_out(Q, K, V), fused_attention(Q, K, V), atol=1e-6))
+
+# %% [markdown]
+# ## Memory {#memory}
+#
+# PyTorch's profiler reports each piece of memory that is taken and given back. Add them up in order, and keep the highest level.
+
+# %%
+from torch.profiler import ProfilerActivity, profile
+
+
+def peak_bytes(way, tensors):
+    """The most memory that forward and backward had in use at one time, beyond the inputs."""
+    way(*tensors).sum().backward()  # what is set up once and for all is not counted
+    for tensor in tensors:
+        tensor.grad = None
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        way(*tensors).sum().backward()
+    events = profiler.profiler.kineto_results.events()
+    live = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        if event.name() == "[memory]":
+            live += event.nbytes()
+            peak = max(peak, live)
+    return peak
+
+
+peaks = {name: [peak_bytes(way, inputs(n)) for n in lengths] for name, way in ways.items()}
+print("MiB at n =  ", *(f"{n:7}" for n in lengths))
+for name, costs in peaks.items():
+    print(f"{name:12}", *(f"{cost / 2**20:7.2f}" for cost in costs))
+for name, costs in peaks.items():
+    print(f"{name:12} exponent {exponent(costs):.2f}")
+
+# %%
+mebibytes = {name: [cost / 2**20 for cost in costs] for name, costs in peaks.items()}
+plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True)
+
+# %% [markdown]
+# Written out, twice the length takes four times the memory. What takes it are the scores, the weights and their gradients: four heads of $n \times n$ numbers, four bytes each.
+
+# %%
+table = 4 * 2048**2 * 4
+held = peaks["written out"][-1] / table
+print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
+
+# %% [markdown]
+# Three tables at the peak, `round(held) == 3`, and hardly anything else. The fused kernel never holds even one. It goes through the keys in blocks, keeps a running sum for each query, and in the backward pass computes the weights once more. So its memory grows with $n$ only.
+#
+# ## Time {#time}
+#
+# Computing them block by block saves no multiplications: each query still meets each key. Both take turns in one run, and each keeps its best of four rounds. The numbers are those of the machine that built this page; yours will differ.
+
+# %%
+import time
+
+best = {name: [math.inf] * len(lengths) for name in ways}
+for _ in range(4):
+    for i, n in enumerate(lengths):
+        tensors = inputs(n)
+        for name, way in ways.items():
+            begin = time.perf_counter()
+            way(*tensors).sum().backward()
+            best[name][i] = min(best[name][i], time.perf_counter() - begin)
+
+ratios = [a / b for a, b in zip(best["written out"], best["fused"], strict=True)]
+print("n            ", *(f"{n:6}" for n in lengths))
+print("written/fused", *(f"{ratio:6.1f}" for ratio in ratios))
+for name, times in best.items():
+    print(f"{name:12} exponent {exponent(times):.2f}")
+
+# %%
+relative = {name: [t / best["fused"][0] for t in times] for name, times in best.items()}
+plot.lines(
+    relative,
+    logs,
+    x_label="log₂ n",
+    y_label="time (fused at n = 128: 1)",
+    title="time over length, on the machine that built this page",
+    log_y=True,
+)
+
+# %% [markdown]
+# Both lines are about as steep as $n^2$. The exponent need not come out as exactly 2: short sequences spend part of their time on starting up, and tables that no longer fit into the processor's cache cost extra. What sets the two apart: written out, each step writes a whole table to memory, and the next one reads it back.
+#
+# ## Heads {#heads}
+#
+# Keep the whole width at 128 and cut it into more and more heads. The numbers in $Q$, $K$ and $V$ stay the same; the tables of weights do not, since each head has one of its own.
+
+# %%
+counts = [1, 2, 4, 8, 16]
+heads = {name: [] for name in ways}
+for num_heads in counts:
+    for name, way in ways.items():
+        tensors = inputs(512, num_heads, 128 // num_heads)
+        heads[name].append(peak_bytes(way, tensors) / 2**20)
+
+print("MiB, heads  ", *(f"{count:6}" for count in counts))
+for name, costs in heads.items():
+    print(f"{name:12}", *(f"{cost:6.2f}" for cost in costs))
+
+# %% [markdown]
+# Written out, the peak doubles along with the heads; for the fused kernel it stays where it was, `max(heads["fused"]) < 1.1 * min(heads["fused"])`. Splitting into heads adds [no parameters](../chapters/multi_head.md#count), but it is not free if you keep the weights.
+#
+# ## What to take away {#take-away}
+#
+# - Quadratic in the length: the time of both, and the memory of the one that keeps the weights.
+# - The fused kernel saves memory by computing twice what it does not keep. The output is the same.
+# - You need the table only if you want to look at the weights. That is why [`MultiHeadAttention`](../chapters/multi_head.md#module) writes it out only when asked.
+#
+# ## Try it yourself {#try}
+#
+# Download the notebook and change one thing at a time:
+#
+# - Measure `fused_attention` with `is_causal=True`, then with a `causal_mask` of size $n$ handed in. Expect nothing new from the first. With the second the exponent rises to about 1.4: the mask is itself a table of $n \times n$.
+# - Measure the forward pass alone, under `torch.no_grad()`. Expect two tables in place of three for the written-out way, and the same exponent.
+#
+# ## Where next {#next}
+#
+# [Why the scores are scaled](scaling.py) is another thing to measure. How many multiplications there are, and from which length on the square is what counts, is in [the chapter against RNNs](../chapters/rnn.md#cost).

@@ -1,0 +1,206 @@
+# ---
+# description: The sine code under the microscope – shifts as rotations, similarity over distance, what quick and slow columns are good for, and what a trained model does beyond the length it was trained on.
+# ---
+
+# %% [markdown]
+# # Lab: positions {#positions}
+#
+# [The chapter on positional encoding](../chapters/positional.md) says what the sine code is. In this lab you take it apart. You will see
+#
+# - that moving on turns each pair of columns by an angle of its own, and that a table of random vectors has nothing of the kind;
+# - how alike two positions are, over their distance;
+# - what the quick columns know and the slow ones do not, and the other way round;
+# - what four small models, trained on 24 tokens, do with 96.
+#
+# ## Moving on is turning {#turn}
+#
+# Each pair of columns is a point on a circle. Move on by `k = 3` positions, and measure by which angle the point has turned: for four of the sixteen pairs, from three places.
+
+# %%
+import torch
+
+from headwise import plot
+from headwise.positional import LearnedPositions, SinusoidalPositions, frequencies, sinusoidal
+
+torch.set_default_dtype(torch.float64)  # so that your machine gets the same
+torch.set_num_threads(1)  # for small models, more would wait for each other
+d_model, k = 32, 3
+code = sinusoidal(512, d_model, dtype=torch.float64)  # (512, d_model)
+circles = code.view(512, d_model // 2, 2)
+angles = torch.atan2(circles[..., 0], circles[..., 1])  # (512, d_model / 2)
+
+shown = [0, 2, 4, 8]
+print("pair     ", *(f"{i:7}" for i in shown))
+for p in (0, 10, 500):
+    turned = (angles[p + k] - angles[p]).remainder(2 * torch.pi)
+    print(f"from {p:3}:", *(f"{turned[i]:7.4f}" for i in shown))
+print("k · ω:   ", *(f"{k * w:7.4f}" for w in frequencies(d_model)[shown]))
+
+# %% [markdown]
+# The three rows are the same: the angle depends on the pair and on `k`, and not on the place. So one matrix does it for all places, the chapter's `shift_matrix`{.text}.
+#
+# Is that worth anything, or would any table of vectors do? Fit, by least squares, the matrix that takes each code to the one three places on. Use the first 200 positions, then try it on the next 200. Take the eight quickest pairs: the slowest hardly move within 200 positions, and there is nothing to fit.
+
+# %%
+torch.manual_seed(0)
+errors = {}
+for name, table in (("sine", code[:400, :16]), ("random", torch.randn(400, 16))):
+    fitted = torch.linalg.lstsq(table[: 200 - k], table[k:200]).solution  # (16, 16)
+    for part in (slice(0, 200 - k), slice(200, 400 - k)):
+        wanted = table[part.start + k : part.stop + k]
+        error = ((table[part] @ fitted - wanted).norm() / wanted.norm()).item()
+        errors[name, part.start] = error
+        print(f"{name:6} from position {part.start:3} on: error {error:.3f}")
+
+# %% [markdown]
+# For the sine code the error is nothing but rounding, on positions that the fit has never seen too: `max(errors["sine", 0], errors["sine", 200]) < 1e-9`. For random vectors the matrix is no better than handing out zeros, which would give an error of 1. "Three back" is one thing to learn with the first, and a separate thing at every place with the second.
+#
+# ## How alike are two positions? {#similarity}
+#
+# A score is a dot product, so take the dot products of all codes with one another. Divided by `d_model / 2` they are 1 on the diagonal.
+
+# %%
+places = [str(p) if p % 8 == 0 else "" for p in range(48)]
+alike = (code @ code.T / (d_model / 2)).round(decimals=6)  # (512, 512)
+plot.heatmap(alike[:48, :48], places, title="PE(p) · PE(q), scaled, 0 ≤ p, q < 48")
+
+# %% [markdown]
+# Stripes along the diagonal: all that counts is how far apart two positions are. Now as a line, for three widths.
+
+# %%
+widths = {}
+for width in (8, 32, 128):
+    first = sinusoidal(61, width, dtype=torch.float64)
+    widths[f"d_model = {width}"] = first @ first[0] / (width / 2)
+
+plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)")
+
+# %% [markdown]
+# The line falls quickly at first, and not evenly: here and there a position farther away is more alike than a nearer one. Nor does it die away: in a wide code many columns hardly move. And it cannot tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. A model that is to tell them apart needs $W_q$ and $W_k$ to turn the code first.
+#
+# ## What quick and slow columns know {#quick-slow}
+#
+# Disturb each code a little and look for the nearest undisturbed one: which position was it? Do so with some of the columns only. A pair of columns comes round after $2\pi / \omega$ positions; sort the pairs by that.
+
+# %%
+torch.manual_seed(0)
+disturbed = code + 0.2 * torch.randn(512, d_model)
+groups = {
+    "up to 20": slice(0, 6),
+    "35 to 200": slice(6, 14),
+    "over 350": slice(14, 32),
+    "all": slice(0, 32),
+}
+exact, far = {}, {}
+print("comes round after   exact   off by more than 50")
+for name, columns in groups.items():
+    nearest = torch.cdist(disturbed[:, columns], code[:, columns]).argmin(dim=-1)  # (512,)
+    off = (nearest - torch.arange(512)).abs()
+    exact[name] = (off == 0).double().mean().item()
+    far[name] = (off > 50).double().mean().item()
+    print(f"{name:17} {exact[name]:7.2f} {far[name]:21.2f}")
+
+# %% [markdown]
+# The quick columns hit the position exactly or miss it by a wide margin, for they come round again and again: `far["up to 20"] > 0.1`. The slow ones are never far off and almost never exact: `far["over 350"] == 0` and `exact["over 350"] < 0.1`. Together they are right nearly always, `exact["all"] > 0.95`. It is the same with the digits of a number: the last one changes at every step and says nothing of the size.
+#
+# ## Beyond the length of training {#longer}
+#
+# Now a task in which position is everything: name the token that stood three places back. The model is a single layer. It is trained on sequences of 24 tokens, and tested on 96.
+
+# %%
+import torch.nn.functional as F
+from torch import nn
+
+from headwise.layers import EncoderLayer
+
+vocab, trained, longest = 10, 24, 96
+
+
+class LookBack(nn.Module):
+    def __init__(self, positions):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, d_model)
+        self.positions = positions
+        self.layer = EncoderLayer(d_model, 4, dropout=0.0, norm_first=True)
+        self.out = nn.Linear(d_model, vocab)
+
+    def forward(self, tokens, start=0):
+        x = self.embed(tokens)  # (batch, seq_len, d_model)
+        if self.positions is not None:
+            x = self.positions(x, start)
+        return self.out(self.layer(x))  # (batch, seq_len, vocab)
+
+
+def train(model, largest_start):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(400):
+        tokens = torch.randint(vocab, (16, trained))
+        start = int(torch.randint(largest_start + 1, ()))
+        logits = model(tokens, start)[:, k:].flatten(0, 1)
+        loss = F.cross_entropy(logits, tokens[:, :-k].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@torch.no_grad()
+def share_right(model, seq_len):
+    """How often the model is right at each position from k on."""
+    tokens = torch.randint(vocab, (500, seq_len))
+    found = model(tokens).argmax(dim=-1)
+    return (found[:, k:] == tokens[:, :-k]).double().mean(dim=0)
+
+
+print(LookBack(SinusoidalPositions())(torch.randint(vocab, (16, trained))).shape)
+
+# %% [markdown]
+# Out come logits, one for each of ten tokens: `(16, trained, vocab)`. Now four models: without positions; with a learned table, which has a row for each of the 96 positions; with the sine code; and with the sine code again, but in training each batch starts at a random position, so that the model gets to see all 96.
+
+# %%
+kinds = {
+    "none": (lambda: None, 0),
+    "learned": (lambda: LearnedPositions(longest, d_model), 0),
+    "sine": (SinusoidalPositions, 0),
+    "sine, random start": (SinusoidalPositions, longest - trained),
+}
+short, right = {}, {}
+for name, (make, largest_start) in kinds.items():
+    torch.manual_seed(0)
+    model = LookBack(make())
+    train(model, largest_start)
+    short[name] = share_right(model, trained).mean().item()
+    right[name] = share_right(model, longest)
+
+print("                     24 tokens   96: first 24   96: the rest")
+for name, shares in right.items():
+    inside, beyond = shares[: trained - k].mean(), shares[trained - k :].mean()
+    print(f"{name:18} {short[name]:11.2f} {inside:14.2f} {beyond:14.2f}")
+
+# %%
+window = 6
+means = {name: shares[:90].view(-1, window).mean(dim=-1) for name, shares in right.items()}
+middles = [k + window * (i + 0.5) for i in range(90 // window)]
+plot.lines(means, middles, x_label="position (training ends at 23)", y_label="share right")
+
+# %% [markdown]
+# - **None**: a little above one in ten, which is guessing. Which tokens are there is all that it can know.
+# - **Learned**: right on 24 tokens, and guessing as soon as it comes to rows of its table that no training has touched.
+# - **Sine**: right on 24 tokens, `short["sine"] > 0.95`. Beyond, it falls just as steeply, though the code is defined everywhere and one rotation would do. What training found is good for 24 positions. It comes up again around 66, perhaps because the two quickest pairs are almost back where they were 44 positions before: `torch.allclose(circles[44, :2], circles[0, :2], atol=0.4)`. It even loses some of the first 24, because there are keys now that it never learned to leave alone.
+# - **Sine, random start**: the best of the four beyond 24, without being right throughout. It has met every position; but it has not met sequences of 96 tokens, in which more keys compete for each query's weight.
+#
+# ## What to take away {#take-away}
+#
+# - A shift is a rotation, and one matrix can learn it. That it **can** does not mean that training finds it.
+# - Quick columns tell neighbours apart, slow ones tell regions apart; it takes both.
+# - A model knows the positions that it was trained on. If you need it to work at a length, train and test at that length.
+#
+# ## Try it yourself {#try}
+#
+# Download the notebook and change one thing at a time:
+#
+# - Train with 12 tokens in place of 24. Expect the sine code to break down earlier, and a random start to help much less: 96 tokens are now eight times as many as it has met at once.
+# - Hide what comes later, with `self.layer(x, is_causal=True)`{.text}. Expect the models with positions to keep their first 24 right, and the random start to be right almost throughout: the later keys can no longer interfere. The model without positions gets a little better too, since the first tokens now have fewer to choose from.
+#
+# ## Where next {#next}
+#
+# Back to [positional encoding](../chapters/positional.md), or on to [the lab against RNNs](rnn.py), where a model knows the order without being told.

@@ -1,0 +1,176 @@
+# ---
+# description: 注意力的开销怎样随长度增长：内存与时间，逐行写出来的与融合内核的，并用测量结果拟合出指数。
+# varies: true
+# ---
+
+# %% [markdown]
+# # 实验：注意力的开销 {#cost}
+#
+# “注意力是平方级的”只说了一半：没有说什么是平方级的。在这个实验里，你来测内存和时间怎样随长度 $n$ 增长，一边是[逐行写出来的](../chapters/attention.md#code)注意力，一边是 PyTorch 的融合内核，两者输出相同。你会看到：
+#
+# - 内存，一个按 $n^2$ 增长，一个按 $n$ 增长；
+# - 时间，两个都按 $n^2$ 增长，只是价钱不同；
+# - 头的个数与此有什么关系。
+#
+# ## 怎样找出指数 {#exponent}
+#
+# 如果开销是 $c \cdot n^p$，它的对数就是 $\log c + p \log n$：一条斜率为 $p$ 的直线。所以两根轴都取对数，用一条直线去拟合这些点。
+
+# %%
+import math
+import os
+import statistics
+
+os.environ["KINETO_LOG_LEVEL"] = "99"  # 否则性能分析器会在输出里插话
+
+import torch
+
+from headwise import attention, fused_attention, plot
+
+torch.set_num_threads(1)  # 融合内核给每个线程留一块草稿空间
+lengths = [128, 256, 512, 1024, 2048]
+logs = [math.log2(n) for n in lengths]
+
+
+def exponent(costs):
+    return statistics.linear_regression(logs, [math.log2(cost) for cost in costs]).slope
+
+
+print(f"{exponent([7 * n**3 for n in lengths]):.2f}")
+
+# %% [markdown]
+# 它找出了 $7 n^3$ 里的 3。现在轮到注意力：四个头，每个宽 32，前向加反向。
+
+# %%
+def written_out(Q, K, V):
+    return attention(Q, K, V)[0]
+
+
+def inputs(n, num_heads=4, d_k=32):
+    torch.manual_seed(0)
+    shape = (1, num_heads, n, d_k)
+    return [torch.randn(shape, dtype=torch.float32, requires_grad=True) for _ in range(3)]
+
+
+ways = {"written out": written_out, "fused": fused_attention}
+Q, K, V = inputs(128)
+print(torch.allclose(written_out(Q, K, V), fused_attention(Q, K, V), atol=1e-6))
+
+# %% [markdown]
+# ## 内存 {#memory}
+#
+# PyTorch 的性能分析器会报告每一次内存的申请和归还。按先后顺序累加起来，记下最高的水位。
+
+# %%
+from torch.profiler import ProfilerActivity, profile
+
+
+def peak_bytes(way, tensors):
+    """The most memory that forward and backward had in use at one time, beyond the inputs."""
+    way(*tensors).sum().backward()  # 只准备一次的东西不算在内
+    for tensor in tensors:
+        tensor.grad = None
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        way(*tensors).sum().backward()
+    events = profiler.profiler.kineto_results.events()
+    live = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        if event.name() == "[memory]":
+            live += event.nbytes()
+            peak = max(peak, live)
+    return peak
+
+
+peaks = {name: [peak_bytes(way, inputs(n)) for n in lengths] for name, way in ways.items()}
+print("MiB at n =  ", *(f"{n:7}" for n in lengths))
+for name, costs in peaks.items():
+    print(f"{name:12}", *(f"{cost / 2**20:7.2f}" for cost in costs))
+for name, costs in peaks.items():
+    print(f"{name:12} exponent {exponent(costs):.2f}")
+
+# %%
+mebibytes = {name: [cost / 2**20 for cost in costs] for name, costs in peaks.items()}
+plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True)
+
+# %% [markdown]
+# 逐行写出来的，长度加倍，内存变成四倍。占地方的是分数、权重和它们的梯度：四个头，每个头 $n \times n$ 个数，每个数四字节。
+
+# %%
+table = 4 * 2048**2 * 4
+held = peaks["written out"][-1] / table
+print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
+
+# %% [markdown]
+# 峰值时有三张表，`round(held) == 3`，几乎就是全部了。融合内核连一张也不保存。它分块处理键，为每个查询维护一个累计的和，反向时再把权重算一遍。所以它的内存只随 $n$ 增长。
+#
+# ## 时间 {#time}
+#
+# 分块算，并不会少做乘法：每个查询还是要遇到每个键。两者在同一次运行里轮流上场，各取四轮里最快的一轮。这些数字属于构建本页的机器，换到你的机器上会不同。
+
+# %%
+import time
+
+best = {name: [math.inf] * len(lengths) for name in ways}
+for _ in range(4):
+    for i, n in enumerate(lengths):
+        tensors = inputs(n)
+        for name, way in ways.items():
+            begin = time.perf_counter()
+            way(*tensors).sum().backward()
+            best[name][i] = min(best[name][i], time.perf_counter() - begin)
+
+ratios = [a / b for a, b in zip(best["written out"], best["fused"], strict=True)]
+print("n            ", *(f"{n:6}" for n in lengths))
+print("written/fused", *(f"{ratio:6.1f}" for ratio in ratios))
+for name, times in best.items():
+    print(f"{name:12} exponent {exponent(times):.2f}")
+
+# %%
+relative = {name: [t / best["fused"][0] for t in times] for name, times in best.items()}
+plot.lines(
+    relative,
+    logs,
+    x_label="log₂ n",
+    y_label="time (fused at n = 128: 1)",
+    title="time over length, on the machine that built this page",
+    log_y=True,
+)
+
+# %% [markdown]
+# 两条线的陡度都与 $n^2$ 差不多。指数不一定正好是 2：序列短的时候，有一部分时间花在启动上；表大到处理器的缓存装不下，又要多花一些。两者的差别在于：逐行写出来的，每一步都把整张表写进内存，下一步再读回来。
+#
+# ## 头 {#heads}
+#
+# 总宽度保持 128 不变，切成越来越多的头。$Q$、$K$、$V$ 里的数还是那么多，权重的表却不是，因为每个头都有自己的一张。
+
+# %%
+counts = [1, 2, 4, 8, 16]
+heads = {name: [] for name in ways}
+for num_heads in counts:
+    for name, way in ways.items():
+        tensors = inputs(512, num_heads, 128 // num_heads)
+        heads[name].append(peak_bytes(way, tensors) / 2**20)
+
+print("MiB, heads  ", *(f"{count:6}" for count in counts))
+for name, costs in heads.items():
+    print(f"{name:12}", *(f"{cost:6.2f}" for cost in costs))
+
+# %% [markdown]
+# 逐行写出来的，头加倍，峰值也加倍；融合内核则停在原处，`max(heads["fused"]) < 1.1 * min(heads["fused"])`。分成多个头[不增加参数](../chapters/multi_head.md#count)，但如果要保留权重，就不是白来的。
+#
+# ## 记住什么 {#take-away}
+#
+# - 随长度按平方增长的，是两者的时间，以及保留权重的那一个的内存。
+# - 融合内核省内存的办法，是不保存，要用时再算一遍。输出一样。
+# - 只有想看权重的时候，才需要那张表。所以 [`MultiHeadAttention`](../chapters/multi_head.md#module) 只在有人要看时才把它写出来。
+#
+# ## 自己试试 {#try}
+#
+# 下载笔记本，一次只改一处：
+#
+# - 给 `fused_attention` 加上 `is_causal=True` 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者没有变化；后者的指数升到 1.4 左右，因为掩码本身就是一张 $n \times n$ 的表。
+# - 只测前向，放在 `torch.no_grad()` 里。你会看到：逐行写出来的，三张表变成两张，指数不变。
+#
+# ## 接下来 {#next}
+#
+# [分数为什么要缩放](scaling.py)也可以亲手测一测。一共有多少次乘法，从多长开始平方那一项说了算，见[与 RNN 比较](../chapters/rnn.md#cost)那一章。
