@@ -5,11 +5,15 @@
     language?.addEventListener(event, () => { language.hash = location.hash })
   }
 
-  // The theme wraps each copy button in a <nav>: so many nameless landmarks hide the real ones.
-  const unmark = () => {
+  const mend = () => {
+    // The theme wraps each copy button in a <nav>: so many nameless landmarks hide the real ones.
     for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.role = "none"
+    // A table that is wider than the page has to scroll from the keyboard too.
+    for (const wrap of document.querySelectorAll(".md-typeset__scrollwrap")) {
+      if (wrap.scrollWidth > wrap.clientWidth) wrap.tabIndex = 0
+    }
   }
-  unmark()
-  new MutationObserver(unmark)
+  mend()
+  new MutationObserver(mend)
     .observe(document.querySelector("article"), { childList: true, subtree: true })
 }

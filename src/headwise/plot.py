@@ -349,6 +349,7 @@ def finished(
         "lang": lang,
         "fill": "currentColor",
         "font-family": "sans-serif",
+        "font-size": "12px",
         "stroke-linejoin": "round",
         "style": "max-width: 100%; height: auto",
     }
@@ -377,17 +378,32 @@ def _clean(root: ET.Element, salt: str) -> None:
         if attributes.get("id") not in used:
             attributes.pop("id", None)
         for key, value in attributes.items():
-            if key == "d":
-                value = " ".join(value.split())
+            if key in ("d", "x", "y", "transform"):
+                value = re.sub(r"\d+\.\d+", lambda m: f"{float(m[0]):.2f}", " ".join(value.split()))
             elif key == "id":
                 value = f"hw-{salt}-{value}"
             elif key == "href":
                 value = re.sub("^#", f"#hw-{salt}-", value)
             elif key == "style":
-                value = re.sub("font-family: [^;]*(; |$)", "", value)
+                value = re.sub("font-family: [^;]*(; |$)|font-size: 12px(; |$)", "", value)
                 value = value.replace("#000000", "currentColor")
             attributes[key] = value.replace("url(#", f"url(#hw-{salt}-")
+        if attributes.get("transform", "").startswith("rotate(-0 "):
+            del attributes["transform"]
         element.attrib = attributes
+    _flatten(root)
+
+
+def _flatten(element: ET.Element) -> None:
+    """Take out groups that group nothing, and what cannot be seen: half of the bytes."""
+    kept: list[ET.Element] = []
+    for child in element:
+        _flatten(child)
+        if child.tag == "g" and not child.attrib:
+            kept += child
+        elif (child.attrib.get("style") != "fill: none" and child.tag != "defs") or len(child):
+            kept.append(child)
+    element[:] = kept
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """How a reader gets about: from the home page, from the end of a page, from a word."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urldefrag, urljoin
@@ -12,6 +13,7 @@ Open = Callable[..., Page]
 HERE = "http://site/"
 
 
+@functools.cache
 def _text(site: Path, path: str) -> Tag:
     """What a page says, without the frame around it."""
     page = BeautifulSoup((site / path).read_text(encoding="utf-8"), "html.parser")

@@ -290,7 +290,7 @@ def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, p
     figures = page.locator("figure.plot svg")
     assert figures.count() > 0
     for figure in figures.all():
-        assert len(figure.get_attribute("aria-label") or "") > 40
+        assert len(figure.get_attribute("aria-label") or "") > 20
         assert figure.get_attribute("lang") == page.locator("html").get_attribute("lang")
     entry = page.locator(".md-sidebar--secondary a.md-nav__link[href^='#']").first
     anchor = entry.get_attribute("href") or ""

@@ -1,6 +1,8 @@
 # ---
 # description: Recurrent networks and attention side by side – steps in a row, time over length, two tasks with equal parameters, and the gradient before and after training.
 # varies: true
+# search:
+#   boost: 0.5
 # ---
 
 # %% [markdown]
