@@ -29,7 +29,7 @@ class Exhibit(NamedTuple):
 
 
 def split_by_reshape(x: Tensor, num_heads: int) -> Tensor:
-    """Wrong: cuts the numbers in memory order, so a head gets some tokens and not others."""
+    """Meant to give each head its part of every token."""
     batch, seq_len, d_model = x.shape
     d_k = d_model // num_heads
     return x.reshape(batch, num_heads, seq_len, d_k)  # (batch, num_heads, seq_len, d_k)
@@ -56,7 +56,7 @@ def every_head_sees_every_token(split: Callable[[Tensor, int], Tensor]) -> None:
 
 
 def scores_by_model_width(Q: Tensor, K: Tensor) -> Tensor:
-    """Wrong: divides by the width of all heads together, so scores are too small."""
+    """Meant to keep the spread of the scores at 1."""
     _, num_heads, _, d_k = Q.shape
     return Q @ K.transpose(-2, -1) / math.sqrt(num_heads * d_k)
 
@@ -78,7 +78,7 @@ def scores_have_variance_one(scores: Callable[[Tensor, Tensor], Tensor]) -> None
 
 
 def weights_over_queries(scores: Tensor) -> Tensor:
-    """Wrong: shares 1 among the queries, so a key is what is normalised."""
+    """Meant to share out 1 for each query."""
     return torch.softmax(scores, dim=-2)
 
 
@@ -98,7 +98,7 @@ def rows_sum_to_one(weights: Callable[[Tensor], Tensor]) -> None:
 
 
 def masks_by_repeat(mask: Tensor, num_heads: int) -> Tensor:
-    """Wrong: a, b, a, b; but with heads folded into the batch, a's heads come before b's."""
+    """Meant to repeat the mask of each batch item for all its heads."""
     return mask.repeat(num_heads, 1, 1)
 
 
@@ -122,7 +122,7 @@ def every_head_gets_its_own_mask(fold: Callable[[Tensor, int], Tensor]) -> None:
 
 
 def hide_where_true(scores: Tensor, mask: Tensor) -> Tensor:
-    """Wrong: hides what the mask, in which True means seen, lets through."""
+    """Meant to hide what may not be seen."""
     return scores.masked_fill(mask, -math.inf).softmax(-1)
 
 
@@ -142,7 +142,7 @@ def hidden_keys_get_nothing(weights: Callable[[Tensor, Tensor], Tensor]) -> None
 
 
 def mask_meets_heads(scores: Tensor, mask: Tensor) -> Tensor:
-    """Wrong: (batch, query, key) meets (batch, num_heads, query, key) with batch on num_heads."""
+    """Meant to give each batch item a mask of its own."""
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
@@ -164,7 +164,7 @@ def every_item_keeps_to_its_own_mask(weights: Callable[[Tensor, Tensor], Tensor]
 
 
 def mask_after_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Wrong: hidden keys have had their share of 1 by then, and it is lost."""
+    """Meant to give hidden keys no weight."""
     return scores.softmax(-1) * mask
 
 
@@ -187,7 +187,7 @@ def hidden_scores_change_nothing(weights: Callable[[Tensor, Tensor], Tensor]) ->
 
 
 def causal_without_itself(seq_len: int) -> Tensor:
-    """Wrong: hides each token from itself, and leaves the first with nothing to see."""
+    """Meant to hide what comes later."""
     return torch.ones(seq_len, seq_len, dtype=torch.bool).tril(-1)
 
 
@@ -206,7 +206,7 @@ def token_i_sees_i_plus_one(mask: Callable[[int], Tensor]) -> None:
 
 
 def positions_not_added(x: Tensor) -> Tensor:
-    """Wrong: the sum is computed and thrown away."""
+    """Meant to tell the tokens where they stand."""
     code = sinusoidal(x.size(1), x.size(2))
     x.add(code)
     return x
@@ -229,7 +229,7 @@ def order_makes_a_difference(embed: Callable[[Tensor], Tensor]) -> None:
 
 
 def merge_without_transpose(x: Tensor) -> Tensor:
-    """Wrong: strings the numbers together head by head, so tokens get mixed."""
+    """Meant to put the heads of each token together again."""
     batch, num_heads, seq_len, d_k = x.shape
     return x.reshape(batch, seq_len, num_heads * d_k)  # (batch, seq_len, num_heads * d_k)
 
@@ -254,7 +254,7 @@ def every_token_stays_itself(merge: Callable[[Tensor], Tensor]) -> None:
 
 
 def transpose_by_view(Q: Tensor, K: Tensor) -> Tensor:
-    """Wrong: the shape of a transpose, but the numbers stay in their order."""
+    """Meant to compare each query with each key."""
     batch, num_heads, key, d_k = K.shape
     K_t = K.view(batch, num_heads, d_k, key)  # (batch, num_heads, d_k, key)
     return Q @ K_t  # (batch, num_heads, query, key)
@@ -280,7 +280,7 @@ def scores_are_dot_products(scores: Callable[[Tensor, Tensor], Tensor]) -> None:
 
 
 def dropout_always(weights: Tensor, training: bool) -> Tensor:
-    """Wrong: F.dropout takes it for training unless it is told otherwise."""
+    """Meant to drop weights, while training."""
     return F.dropout(weights, 0.5)
 
 
@@ -301,7 +301,7 @@ def evaluation_repeats_itself(drop: Callable[[Tensor, bool], Tensor]) -> None:
 
 
 def padding_on_rows(scores: Tensor, real: Tensor) -> Tensor:
-    """Wrong: stops padding from looking, and lets everybody look at it."""
+    """Meant to hide padding."""
     return scores.masked_fill(~real[:, None, :, None], -1e9).softmax(-1)
 
 
@@ -321,7 +321,7 @@ def nobody_looks_at_padding(weights: Callable[[Tensor, Tensor], Tensor]) -> None
 
 
 def hidden_row_becomes_uniform(scores: Tensor, mask: Tensor) -> Tensor:
-    """Wrong: where all scores are -1e9 none is lower than another, and each gets its share."""
+    """Meant to hide what may not be seen, all of a row if need be."""
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 
 
@@ -342,7 +342,7 @@ def hidden_row_gives_zeros(weights: Callable[[Tensor, Tensor], Tensor]) -> None:
 
 
 def label_in_the_input(tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """Wrong: position t reads the token that it shall predict, and the residual hands it on."""
+    """Meant to learn the next token."""
     return tokens[:, 1:], tokens[:, 1:]
 
 

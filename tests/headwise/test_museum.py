@@ -57,7 +57,7 @@ def test_every_piece_can_be_quoted_by_its_name(exhibit: Exhibit) -> None:
     for piece in (exhibit.wrong, exhibit.right, exhibit.detector):
         assert getattr(museum, piece.__name__) is piece
         assert piece.__doc__
-    assert exhibit.wrong.__doc__.startswith("Wrong: ")
+    assert exhibit.wrong.__doc__.startswith("Meant to ")
     assert exhibit.right.__doc__.startswith("Right: ")
 
 

@@ -55,7 +55,7 @@ for name, table in (("sine", code[:400, :16]), ("random", torch.randn(400, 16)))
         print(f"{name:6} from position {part.start:3} on: error {error:.3f}")
 
 # %% [markdown]
-# 对正弦编码，误差只剩舍入，没有拟合过的位置也一样：`max(errors["sine", 0], errors["sine", 200]) < 1e-9`。对随机向量，这个矩阵还不如全部填 0，填 0 的误差是 1。“往前看三个”，用前者只要学一件事；用后者，每个位置都得另学一遍。
+# 对正弦编码，误差只剩舍入，没有拟合过的位置也一样：`max(errors["sine", 0], errors["sine", 200]) < 1e-9`。对随机向量，这个矩阵并不比全部填 0 强，而填 0 的误差是 1。“往前看三个”，用前者只要学一件事；用后者，每个位置都得另学一遍。
 #
 # ## 两个位置有多相似？ {#similarity}
 #
@@ -193,7 +193,7 @@ plot.lines(means, middles, x_label="position (training ends at 23)", y_label="sh
 # ## 记住什么 {#take-away}
 #
 # - 平移就是旋转，一个矩阵就学得会。**学得会**，不等于训练一定能找到。
-# - 快的列分得清邻居，慢的列分得清远近，缺一不可。
+# - 快的列分得清邻居，慢的列分得清在哪一段，缺一不可。
 # - 模型认得的，是训练过的位置。要在多长的序列上用，就在多长的序列上训练和测试。
 #
 # ## 自己试试 {#try}
