@@ -1,4 +1,4 @@
-"""Diagrams drawn from what a run has done: data flow, split and merge, masks, decoding.
+"""Diagrams drawn from what a run has done: data flow, split and merge, masks, norms, decoding.
 
 Shapes come from a trace, numbers from tensors, and what an attention is fed from watching it at
 work, so that no diagram says what the code does not do. Each function returns a Figure, as in
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import check_divides, check_shape, check_sizes, show
+from headwise.layers import EncoderLayer
 from headwise.masks import combine
 from headwise.multi_head import MultiHeadAttention
 from headwise.plot import HUES, Figure, choose, finished, with_twin
@@ -74,6 +75,16 @@ WORDS = {
         "total": "{} computed",
         "computed": "computed now",
         "kept": "from the cache",
+        "norms": "An encoder layer with the norm after and before",
+        "attention": "attention",
+        "feed_forward": "feed-forward",
+        "norm": "norm",
+        "around": "one line runs around {}, another around {}",
+        "free": "no norm stands between the two lines",
+        "between": "a norm stands behind each line",
+        "gradients": "The gradient that arrives from a distance",
+        "back": "{} back",
+        "arrives": "{}: {}",
         "comma": ", ",
         "semicolon": "; ",
         "colon": ": ",
@@ -120,6 +131,16 @@ WORDS = {
         "total": "共算 {} 个",
         "computed": "这一步计算",
         "kept": "取自缓存",
+        "norms": "归一化放在后面与放在前面的编码器层",
+        "attention": "注意力",
+        "feed_forward": "前馈网络",
+        "norm": "归一化",
+        "around": "一条线绕过{}，另一条绕过{}",
+        "free": "两条线之间没有归一化",
+        "between": "每条线后面都有一次归一化",
+        "gradients": "从远处传来的梯度",
+        "back": "往回 {} 个",
+        "arrives": "{}：{}",
         "comma": "、",
         "semicolon": "；",
         "colon": "：",
@@ -660,3 +681,102 @@ def decoding(
     sheet.box(176.5, y + 32, 14.0, 14.0, **KEPT)
     sheet.text(196, y + 39, words["kept"], text_anchor="start")
     return sheet.figure(words["decoding"], _joined(sentences, words), lang)
+
+
+@with_twin
+def norms(post: EncoderLayer, pre: EncoderLayer, x: Tensor, *, lang: str = "en") -> Figure:
+    """In which order two encoder layers do what they do, and what their residuals run around.
+
+    x (batch, seq_len, d_model) goes through both, which are watched while they work; "+" is where
+    a residual connection comes back.
+    """
+    words = choose(WORDS, lang)
+    sheet, sentences = _Sheet(), []
+    for left, layer in ((0.0, post), (176.0, pre)):
+        groups = _sublayers(layer, x)
+        name = "pre-LN" if layer.residual_1.norm_first else "post-LN"
+        sheet.text(left + 56, 8.0, name, font_weight=600)
+        sheet.text(left + 56, 32.0, "x")
+        y, around = 42.0, []
+        for group in groups:
+            start = y + 6
+            for step in group:
+                sheet.arrow((left + 56, y), (left + 56, y + 22))
+                y += 22
+                if step == "+":
+                    sheet.add("circle", cx=left + 56, cy=y + 9, r=9.0, fill="none",
+                              stroke="currentColor")  # fmt: skip
+                    sheet.text(left + 56, y + 9, "+")
+                    side = (left + 140, start), (left + 140, y + 9), (left + 66, y + 9)
+                    sheet.arrow((left + 56, start), *side)
+                    y += 18
+                else:
+                    hue = {"attention": "blue", "feed_forward": "green"}.get(step)
+                    sheet.box(left + 1, y, 110.0, 28.0, hue)
+                    sheet.text(left + 56, y + 14, words[step])
+                    y += 28
+            inside = group[: group.index("+")]
+            around.append(words["comma"].join(words[step] for step in inside))
+        sheet.arrow((left + 56, y), (left + 56, y + 22))
+        sheet.height = max(sheet.height, y + 24)
+        order = words["comma"].join(words.get(step, step) for group in groups for step in group)
+        on_the_way = "between" if groups[0][-1] == "norm" else "free"
+        told = words["semicolon"].join((words["around"].format(*around), words[on_the_way]))
+        sentences.append(f"{name}{words['colon']}{order}{words['semicolon']}{told}")
+    title = words["norms"]
+    return sheet.figure(title, _joined([title, *sentences], words), lang)
+
+
+def _sublayers(layer: EncoderLayer, x: Tensor) -> list[list[str]]:
+    """What happens in each of the two sublayers, in order: its part, its norm, and "+"."""
+    groups: list[list[str]] = [[], []]
+    watched = (
+        (layer.attention, 0, "attention"),
+        (layer.feed_forward, 1, "feed_forward"),
+        *((one.norm, i, "norm") for i, one in enumerate((layer.residual_1, layer.residual_2))),
+        # A change is dropped out, if at all, right before it is added.
+        *((one.dropout, i, "+") for i, one in enumerate((layer.residual_1, layer.residual_2))),
+    )
+    hooks = [
+        module.register_forward_hook(lambda *_, group=groups[i], name=name: group.append(name))
+        for module, i, name in watched
+    ]
+    try:
+        with torch.no_grad():
+            layer(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return groups
+
+
+@with_twin
+def gradients(
+    arrived: Mapping[str, Tensor], distances: Sequence[int], *, lang: str = "en"
+) -> Figure:
+    """How large a gradient is that comes from so many positions back, a bar each, in powers of 10.
+
+    arrived: name to norms (seq_len,), the last position last; each is compared with its largest.
+    """
+    words = choose(WORDS, lang)
+    sheet, sentences, y = _Sheet(), [], 0.0
+    lowest = 36.0  # powers of ten below the largest that still have a place
+    for i, (name, norms_) in enumerate(arrived.items()):
+        for distance in distances:
+            if not 0 <= distance < len(norms_):
+                raise ValueError(f"distances: got {distance}, expected 0 to {len(norms_) - 1}")
+        sheet.text(0.0, y + 10, name, **BOLD)
+        y += 22
+        found = []
+        for distance in distances:
+            share = (norms_[-1 - distance] / norms_.max()).item()
+            power = math.log10(share) if share else -lowest
+            sheet.text(62.0, y + 8, words["back"].format(distance), SMALL, text_anchor="end")
+            sheet.box(70.0, y + 1, 210 * max(0.0, 1 + power / lowest) + 1, 14.0, _hue(i), rx=0)
+            sheet.text(WIDTH, y + 8, f"{share:.0e}", SMALL, text_anchor="end")
+            found.append(f"{words['back'].format(distance)} {share:.0e}")
+            y += 19
+        y += 8
+        sentences.append(words["arrives"].format(name, words["comma"].join(found)))
+    title = words["gradients"]
+    return sheet.figure(title, _joined([title, *sentences], words), lang)

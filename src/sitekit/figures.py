@@ -21,9 +21,11 @@ def inline(html: str, folder: Path) -> str:
         if not file.exists():  # MkDocs has said so already
             return match[0]
         svg = file.read_text(encoding="utf-8").rstrip()
+        width = re.search(r' width="([\d.]+)"', svg)
+        size = f' style="--width: {width[1]}"' if width else ""
         # What is drawn is not what a search should quote; the caption is.
         return (
-            f'<figure class="drawn"><div data-search-exclude>{svg}</div>'
+            f'<figure class="drawn"{size}><div data-search-exclude>{svg}</div>'
             f"<figcaption>{match['caption']}</figcaption></figure>"
         )
 

@@ -10,11 +10,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from headwise import diagrams
 from headwise.diagrams import WIDTH, WORDS
 from headwise.heads import merge_heads, split_heads
+from headwise.layers import EncoderLayer
 from headwise.masks import causal_mask, combine, padding_mask
 from headwise.multi_head import MultiHeadAttention
 from headwise.plot import HUES, Figure
@@ -45,6 +46,10 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "masks": lambda: diagrams.masks({"causal": causal_mask(5), "all": causal_mask(1, 5)}),
     "attentions": lambda: diagrams.attentions(model(), SRC, TGT),
     "decoding": lambda: diagrams.decoding(model(), SRC[:1], 6, 1, 2),
+    "norms": lambda: diagrams.norms(
+        EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True), torch.randn(1, 3, 8)
+    ),
+    "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
 }
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
@@ -305,7 +310,7 @@ def test_masks_of_more_than_one_sentence_are_refused(
 # Encoder and decoder.
 
 
-def hooks(module: Transformer) -> int:
+def hooks(module: nn.Module) -> int:
     return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in module.modules())
 
 
@@ -381,3 +386,46 @@ def test_decoding_refuses_what_does_not_fit(options: dict[str, object], message:
     with pytest.raises(ValueError, match=message):
         diagrams.decoding(transformer, bos=1, eos=99, **options)  # type: ignore[arg-type]
     assert hooks(transformer) == 0
+
+
+# Norms and gradients.
+
+
+def test_norms_stand_where_the_layers_have_them() -> None:
+    post, pre = EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True)
+    figure = diagrams.norms(post, pre, torch.randn(1, 3, 8))
+    order = texts(figure)
+    half = order.index("pre-LN")
+    assert order[2:half] == ["attention", "+", "norm", "feed-forward", "+", "norm"]
+    assert order[half + 2 :] == ["norm", "attention", "+", "norm", "feed-forward", "+"]
+    assert "around attention, another around feed-forward; a norm stands behind" in figure.alt
+    assert "around norm, attention, another around norm, feed-forward; no norm" in figure.alt
+    assert hooks(post) == hooks(pre) == 0
+
+
+X = torch.zeros(1, 3, 8)
+
+
+def test_norms_draw_what_runs_and_not_what_is_called_so() -> None:
+    swapped = diagrams.norms(EncoderLayer(8, 2, norm_first=True), EncoderLayer(8, 2), X)
+    assert texts(swapped)[0] == "pre-LN" and texts(swapped)[2] == "norm"
+
+
+def test_layer_that_fails_is_not_watched_any_longer() -> None:
+    layer = EncoderLayer(8, 2)
+    with pytest.raises(ValueError, match="query"):
+        diagrams.norms(layer, layer, torch.zeros(1, 3, 7))
+    assert hooks(layer) == 0
+
+
+def test_gradient_bars_are_in_powers_of_ten_of_the_largest() -> None:
+    norms = torch.tensor([0.0, 2e-18, 2.0], dtype=torch.float64)
+    figure = diagrams.gradients({"RNN": norms}, [0, 1, 2])
+    widths = [float(box.get("width") or 0) for box in elements(figure, "rect")]
+    assert widths == pytest.approx([211, 106, 1])
+    assert "0 back 1e+00, 1 back 1e-18, 2 back 0e+00" in figure.alt
+
+
+def test_gradients_refuse_a_distance_beyond_the_first() -> None:
+    with pytest.raises(ValueError, match="distances: got 3, expected 0 to 2"):
+        diagrams.gradients({"RNN": torch.ones(3)}, [3])

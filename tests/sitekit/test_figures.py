@@ -22,7 +22,7 @@ def test_drawing_stands_in_the_page_above_its_caption(folder: Path, place: str) 
     before, figure, after = inline(html, folder).split("\n")
     assert (before, after) == ("<p>Text</p>", "<p>More</p>")
     assert figure == (
-        f'<figure class="drawn"><div data-search-exclude>{SVG}</div>'
+        f'<figure class="drawn" style="--width: 340"><div data-search-exclude>{SVG}</div>'
         "<figcaption>A &lt; B</figcaption></figure>"
     )
 
