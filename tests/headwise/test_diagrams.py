@@ -133,7 +133,7 @@ def test_everything_fits_on_a_phone(make: Callable[[], Figure], lang: str) -> No
         size, x = float(text.get("font-size", 0)), float(text.get("x", 0))
         words = text.text or ""
         wide = sum(size if ord(sign) > 0x2E80 else 0.55 * size for sign in words)
-        start = {"start": x, "middle": x - wide / 2}[text.get("text-anchor", "")]
+        start = x - wide * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor", "")]
         assert size >= 11 and start >= 0 and start + wide <= WIDTH, words
         assert size / 2 < float(text.get("y", 0)) < height
 
