@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import subprocess
+import tokenize
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
@@ -50,7 +51,9 @@ class Project:
 
     settings: Settings
     pages: dict[str, Page] = field(default_factory=dict)
-    seedless: set[tuple[Any, ...]] = field(default_factory=set)
+    # What was proved of a program in one language, and need not be proved again in the other.
+    done: set[tuple[Any, ...]] = field(default_factory=set)
+    runs: dict[tuple[Any, ...], Run] = field(default_factory=dict)
 
     def page(self, path: str) -> Page:
         """The page at a path from the root; read once."""
@@ -226,19 +229,38 @@ class PageProof:
 
     def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
         wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
-        outside = devices.without_accelerator() if block.gpu else None
-        run = execute(self.page, block, shapes_wanted=wanted, within=outside)
+        run = self._once(block, wanted)
         found = self.errors(run)
         if not found:
             found += self._output(run)
             found += self._sentences(run, spans)
             if run.drew_unseeded:
                 found += self._depends_on_seed(run, spans)
-            if block.gpu:
-                found += self.rehearsed(block)
+            program = ("gpu", pairs.tree_of(block.code))
+            if block.gpu and program not in self.project.done:
+                rehearsed = self.rehearsed(block)
+                found += rehearsed
+                if not rehearsed:
+                    self.project.done.add(program)
         else:
             self._unjudged(block, spans)
         return run, found
+
+    def _once(self, block: Block, wanted: bool) -> Run:
+        """The block's run; one that ended well serves the same program in the other language."""
+        outside = devices.without_accelerator() if block.gpu else None
+        try:
+            comments = tuple(shapes.comments_of(block.code)[0].items())
+        except (SyntaxError, tokenize.TokenError):
+            return execute(self.page, block)
+        program = (pairs.tree_of(block.code), comments, block.gpu, block.raises, wanted)
+        kept = self.project.runs.pop(program, None)
+        if kept is not None and kept.page is not self.page:
+            return replace(kept, page=self.page, block=block)
+        run = execute(self.page, block, shapes_wanted=wanted, within=outside)
+        if not self.errors(run):
+            self.project.runs[program] = run
+        return run
 
     def errors(self, run: Run) -> list[Finding]:
         """Errors, windows, moves and shape comments of one run."""
@@ -369,8 +391,13 @@ class PageProof:
             return []
         # The other language runs the same program and says the same of it: once is enough.
         shown = block.output.text if block.output else ""
-        asked = (pairs.tree_of(block.code), shown, *((s.text, s.mark, s.subject) for s in judged))
-        if asked in self.project.seedless:
+        asked = (
+            "seed",
+            pairs.tree_of(block.code),
+            shown,
+            *((s.text, s.mark, s.subject) for s in judged),
+        )
+        if asked in self.project.done:
             return []
         again = execute(self.page, block, seed=SEED + 1, shapes_wanted=bool(judged))
         message = "the block draws random numbers without a seed, and what is shown depends on them"
@@ -391,7 +418,7 @@ class PageProof:
                 f"line {one.span.line}: `{one.span.text}`: {one.reason}" for one in wrong
             )
         if not detail:
-            self.project.seedless.add(asked)
+            self.project.done.add(asked)
             return []
         return [Finding(self.page.path, block.line, message, detail, "add torch.manual_seed(0)")]
 

@@ -14,7 +14,8 @@ from fontTools.ttLib import TTFont
 from latex2mathml.converter import convert
 
 _ARITHMATEX = re.compile(
-    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>', re.S
+    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>([，。；：、！？）”]*)',
+    re.S,
 )
 # A lone letter in <mi> is drawn in math italics, which are characters of their own in the font.
 _ITALIC = {chr(ord("A") + i): chr(0x1D434 + i) for i in range(26)}
@@ -41,7 +42,10 @@ def draw(page_html: str) -> tuple[str, set[str]]:
         letters = set(html.unescape(re.sub(r"<[^>]+>", "", drawn)))
         characters.update(letters, (_ITALIC[c] for c in letters if c in _ITALIC), "√")
         # A wide formula scrolls by itself, so a keyboard has to be able to reach it.
-        return f'<div class="formula" tabindex="0">{drawn}</div>' if block else drawn
+        if block:
+            return f'<div class="formula" tabindex="0">{drawn}</div>{match[3]}'
+        # A browser would let a line begin with the mark behind a formula.
+        return f'<span class="kept">{drawn}{match[3]}</span>' if match[3] else drawn
 
     return _ARITHMATEX.sub(one, page_html), characters
 

@@ -176,3 +176,27 @@ def test_lab_leaves_torch_as_it_found_it(site: Site) -> None:
     for name in ("a", "b"):
         site.write(f"docs/labs/{name}.py", lab.replace("n = 1", f"n = 1  # {name}"))
     assert site.run("pytest", "docs/labs").returncode == 0
+
+
+def test_program_of_both_languages_runs_once_and_is_judged_twice(site: Site) -> None:
+    block = f"```python\nopen('{site.root}/runs', 'a').write('x')\nn = 1  # {{}}\n```\n\n"
+    page = "# A {#a}\n\n{}\n\n" + block + "`n == 1`\n"
+    site.pair(page.replace("{}", "一"), page.replace("{}", "one"))
+    assert site.run("proseproof", "confirm").returncode == 0
+    assert site.run("pytest", "docs").returncode == 0
+    assert (site.root / "runs").read_text() == "x"
+    for path in ("docs/zh/x.md", "docs/en/x.md"):
+        assert site.run("pytest", path).returncode == 0
+    assert (site.root / "runs").read_text() == "xxx"
+    site.pair(page.replace("{}", "一"), page.replace("{}", "one").replace("n = 1", "n = 2"))
+    done = site.run("pytest", "docs")
+    assert "docs/en/x.md:10: `n == 1`" in done.stdout
+    assert (site.root / "runs").read_text() == "xxxxx"
+
+
+def test_program_that_fails_fails_in_both_languages_at_its_own_line(site: Site) -> None:
+    page = "# A {#a}\n\n{}```python\n1 / 0\n```\n"
+    site.pair(page.replace("{}", ""), page.replace("{}", "More.\n\n"))
+    done = site.run("pytest", "docs")
+    assert "docs/zh/x.md:4: ZeroDivisionError" in done.stdout
+    assert "docs/en/x.md:6: ZeroDivisionError" in done.stdout

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from sitekit import formulas
+
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -125,3 +127,10 @@ def test_serve_shows_the_problem_and_keeps_serving(project: Path, served: str) -
         assert message in (project / "log").read_text("utf-8")
     assert "Glossary" in _read(served + "en/glossary.html")
     assert "Traceback" not in (project / "log").read_text("utf-8")
+
+
+def test_mark_behind_a_formula_stays_on_its_line() -> None:
+    html, _ = formulas.draw(r'<p>是 <span class="arithmatex">\(x\)</span>。因为</p>')
+    assert re.fullmatch(r'<p>是 <span class="kept"><math .*</math>。</span>因为</p>', html)
+    html, _ = formulas.draw(r'<p>is <span class="arithmatex">\(x\)</span> here</p>')
+    assert "kept" not in html

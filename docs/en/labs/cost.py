@@ -139,7 +139,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# Both lines are about as steep as $n^2$. The exponent need not come out as exactly 2: short sequences spend part of their time on starting up, and tables that no longer fit into the processor's cache cost extra. What sets the two apart: written out, each step writes a whole table to memory, and the next one reads it back.
+# Both lines are about as steep as $n^2$. The exponent need not come out as exactly 2: short sequences spend part of their time on starting up, and tables that no longer fit into the fast memory beside the processor cost extra. What sets the two apart: written out, each step writes a whole table to memory, and the next one reads it back.
 #
 # ## Heads {#heads}
 #
