@@ -17,10 +17,8 @@ test: .venv/browser
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	@echo "== Pages and library; the first time the labs run, for some minutes"
-	$(BIN)/pytest --ignore=tests/site --cov --cov-report=term:skip-covered
-	@echo "== The site in a browser"
-	$(BIN)/pytest -n 2 tests/site
+	@echo "== Pages, library and site; the first time the labs run, for some minutes"
+	$(BIN)/pytest --cov --cov-report=term:skip-covered
 
 site: .venv/ready
 	@echo "== Proving the pages"
