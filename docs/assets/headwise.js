@@ -5,15 +5,18 @@
     language?.addEventListener(event, () => { language.hash = location.hash })
   }
 
-  const mend = () => {
-    // The theme wraps each copy button in a <nav>: so many nameless landmarks hide the real ones.
+  // The theme wraps each copy button in a <nav>: so many nameless landmarks hide the real ones.
+  const unmark = () => {
     for (const nav of document.querySelectorAll("nav.md-code__nav:not([role])")) nav.role = "none"
-    // A table that is wider than the page has to scroll from the keyboard too.
-    for (const wrap of document.querySelectorAll(".md-typeset__scrollwrap")) {
-      if (wrap.scrollWidth > wrap.clientWidth) wrap.tabIndex = 0
-    }
   }
-  mend()
-  new MutationObserver(mend)
+  unmark()
+  new MutationObserver(unmark)
     .observe(document.querySelector("article"), { childList: true, subtree: true })
+
+  // A table that is wider than the page has to scroll from the keyboard too.
+  addEventListener("load", () => setTimeout(() => {
+    const wraps = [...document.querySelectorAll(".md-typeset__scrollwrap")]
+    const wide = wraps.filter(wrap => wrap.scrollWidth > wrap.clientWidth)
+    for (const wrap of wide) wrap.tabIndex = 0
+  }))
 }
