@@ -103,7 +103,7 @@ def proved(proof: PageProof) -> list[Finding]:
         return proof.lab([proof])
     rules = "".join(
         Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
-        for name in ("claims", "execution", "shapes", "tables")
+        for name in ("claims", "execution", "figures", "shapes", "tables")
     )
 
     def verdict(one: PageProof) -> Path:

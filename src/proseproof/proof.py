@@ -493,7 +493,8 @@ class PageProof:
         place = self.settings.language(self.page.path)
         inner = place[1] if place else self.page.path
         lock = fresh.read_lock(self.settings.root / self.settings.lock)
-        if not self.shown or lock.get(f"{inner}@shown", {}).get("data") == self.shown:
+        before = lock.get(f"{inner}@shown", {}).get("data", "")
+        if not self.shown or figures.alike(before, self.shown):
             return []
         message = "the cells print or draw something else than is recorded"
         return self._note([Finding(self.page.path, 1, message, remedy=UPDATE)])

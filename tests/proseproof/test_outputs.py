@@ -22,6 +22,8 @@ def block(code: str, shown: str) -> str:
         ("loss 0.667 after 3", "loss 0.66666 after 3"),
         ("[0.25, 0.5]", "[0.2500001, 0.4999999]"),
         ("0.5 then 0.33", "0.5 then 0.3333"),
+        ("tensor([1.0000, 1.0000])", "tensor([1., 1.])"),
+        ("tensor([1., 1.])", "tensor([1.0000, 1.0000])"),
         ("", ""),
     ],
 )
@@ -40,6 +42,9 @@ def test_right_output_is_no_alarm(shown: str, printed: str) -> None:
         ("a b", "a  b"),
         ("1.5 of 3", "1.52 of 4"),
         ("2e-08", "1e-08"),
+        ("tensor([1., 1.])", "tensor([1.2000, 1.0000])"),
+        ("tensor([1.0002, 1.0000])", "tensor([1., 1.])"),
+        ("0.50", "0.5"),
     ],
 )
 def test_wrong_output_is_caught(shown: str, printed: str) -> None:
