@@ -1,0 +1,119 @@
+"""What every chapter and every question has, so that a reader knows where to look for it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pages import FILES, HAN, ROOT, Line, read_lines
+
+from proseproof.page import Page, read
+
+CHAPTERS = [path for path in FILES if "/chapters/" in path]
+QUESTIONS = [path for path in FILES if "/questions/" in path]
+# What an adult reads in a minute, silently and with understanding; a code span counts as a word.
+# English: 238 words (Brysbaert 2019, a mean over 190 studies). Chinese: 300 to 500 characters.
+WORDS, CHARACTERS = 238, 350
+
+
+def between(page: Page, anchor: str) -> tuple[int, int]:
+    """The first and the last line of the section under this heading of level 2."""
+    starts = [heading.line for heading in page.headings if heading.level == 2]
+    first = next(heading.line for heading in page.headings if heading.anchor == anchor)
+    return first, min([start for start in starts if start > first], default=10**6) - 1
+
+
+def missing_parts(page: Page) -> list[str]:
+    """What a chapter should have and this one does not."""
+    text, anchors = page.text, {heading.anchor for heading in page.headings}
+    opening = text.split("\n## ")[0]
+    has = {
+        "what you will be able to do": opening.count("\n- ") >= 2,
+        "the idea": "idea" in anchors,
+        "a picture": any(link.figure for link in page.links),
+        "a formula of its own": "\n$$\n" in text,
+        "a listing": bool(page.listings),
+        "blocks to run": len(page.blocks) >= 3,
+        "a shape table": bool(page.tables),
+    }
+    for anchor, wanted in (("questions", "questions that belong here"), ("next", "where next")):
+        found = []
+        if anchor in anchors:
+            first, last = between(page, anchor)
+            found = [link for link in page.links if first < link.line <= last]
+        has[wanted] = bool(found)
+    folded = []
+    if "exercises" in anchors:
+        first, last = between(page, "exercises")
+        section = "\n".join(page.text.split("\n")[first:last])
+        folded = re.split(r"^\?\?\? ", section, flags=re.MULTILINE)[1:]
+    has["two to four exercises"] = 2 <= len(folded) <= 4
+    has["a solution that runs for each"] = all("    ```python\n" in one for one in folded)
+    return [part for part, there in has.items() if not there]
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_chapter_has_all_its_parts(path: str) -> None:
+    assert missing_parts(read(ROOT, path)) == []
+
+
+def test_chapter_without_its_parts_is_caught(tmp_path: Path) -> None:
+    Path(tmp_path, "bare.md").write_text("# Bare {#bare}\n\n## The idea {#idea}\n\nWords.\n")
+    missing = missing_parts(read(tmp_path, "bare.md"))
+    assert {"a picture", "a formula of its own", "a shape table", "where next"} <= set(missing)
+
+
+def sentences(text: str) -> int:
+    """How many sentences there are; what stands in quotation marks or brackets is no end."""
+    text = re.sub(r"“[^”]*”|\"[^\"]*\"|（[^）]*）|\([^)]*\)", "x", text)
+    return len(re.findall(r"[.?](?=\s|$)|[。？]", text))
+
+
+def reading_load(lines: list[Line]) -> float:
+    """The share of a minute that it takes to read these lines."""
+    text = " ".join(line.text for line in lines)
+    if re.search(HAN, text):
+        return len(re.findall(rf"{HAN}|[^\W_\u3400-\u9fff]+|[\ue000-\uefff]", text)) / CHARACTERS
+    return len(text.split()) / WORDS
+
+
+def entries(path: str) -> list[tuple[str, int, int]]:
+    """The questions on a page: anchor, first and last line."""
+    page = read(ROOT, path)
+    anchors = [heading.anchor for heading in page.headings if heading.level == 2]
+    return [(anchor, *between(page, anchor)) for anchor in anchors if anchor != "next"]
+
+
+ENTRIES = [(path, *entry) for path in QUESTIONS for entry in entries(path)]
+every_question = pytest.mark.parametrize(
+    ("path", "first", "last"),
+    [(path, first, last) for path, _, first, last in ENTRIES],
+    ids=[f"{path.removeprefix('docs/')}#{anchor}" for path, anchor, *_ in ENTRIES],
+)
+
+
+@every_question
+def test_answer_comes_first_and_is_short(path: str, first: int, last: int) -> None:
+    lines = FILES[path].split("\n")
+    answer, mark = lines[first + 1 : first + 3]
+    assert mark == "{ .answer }" and 1 <= sentences(answer) <= 2, f"{path}:{first + 2}"
+
+
+@every_question
+def test_question_is_proved_and_leads_to_its_chapter(path: str, first: int, last: int) -> None:
+    page = read(ROOT, path)
+    assert [block for block in page.blocks if first < block.line <= last], f"{path}:{first}"
+    end = "\n".join(page.text.split("\n")[first:last]).strip().splitlines()[-1]
+    assert re.search(r"\]\(\.\./chapters/\w+\.md#[\w-]+\)[.。]$", end), f"{path}:{last}: {end}"
+
+
+@every_question
+def test_question_is_read_in_a_minute(path: str, first: int, last: int) -> None:
+    lines = [line for line in read_lines(path, FILES[path]) if first < line.number < last - 1]
+    assert reading_load(lines) <= 1, f"{path}:{first}: {reading_load(lines):.2f} minutes"
+
+
+def test_long_answers_are_noticed() -> None:
+    assert sentences("Yes. No. Perhaps.") == 3 and sentences("对。不对。") == 2
+    assert sentences('He said "a. b." of it.') == 1
+    assert reading_load([Line("a", 1, "word " * 300)]) > 1
+    assert reading_load([Line("a", 1, "字" * 400)]) > 1
