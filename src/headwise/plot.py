@@ -52,8 +52,8 @@ WORDS = {
         "key": "key",
         "encoding": "Positional encoding",
         "position": "position",
-        "dimension": "dimension",
-        "pattern": "{} positions by {} dimensions, values from {:.2f} to {:.2f}; going down a "
+        "dimension": "column",
+        "pattern": "{} positions by {} columns, values from {:.2f} to {:.2f}; going down a "
         "column the sign changes {} times in the first and {} times in the last",
         "chart": "{1} against {0}",
         "line": "{}: {} at {}, {} at {}; lowest {} at {}, highest {} at {}",
@@ -79,8 +79,8 @@ WORDS = {
         "key": "键",
         "encoding": "位置编码",
         "position": "位置",
-        "dimension": "维度",
-        "pattern": "{} 个位置，{} 个维度，取值从 {:.2f} 到 {:.2f}；"
+        "dimension": "列",
+        "pattern": "{} 个位置，{} 列，取值从 {:.2f} 到 {:.2f}；"
         "沿列向下，第一列变号 {} 次，最后一列变号 {} 次",
         "chart": "{1}随{0}的变化",
         "line": "{}：起点 {}（在 {}），终点 {}（在 {}）；最低 {}（在 {}），最高 {}（在 {}）",

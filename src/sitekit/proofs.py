@@ -31,13 +31,13 @@ _WORDS = {
         "not code": "不是代码",
     },
     "en": {
-        "proved": "Checked: {blocks} blocks run, {claims} claims compared, torch {torch}.",
+        "proved": "Checked: blocks run {blocks}, claims compared {claims}, torch {torch}.",
         "failed": "The check failed: {findings} findings.",
         "changed": "This page has changed since it was last checked.",
         "unknown": "This page has not been checked yet.",
         "details": "Details",
         "none": "The checks were not run before this build, so there is no report.",
-        "total": "{pages} pages, {shown} fences shown, {accounted} accounted for; "
+        "total": "{pages} pages, {shown} blocks of code and output shown, {accounted} accounted for; "
         "{blocks} blocks run, {claims} claims and {outputs} outputs compared, {skipped} skipped. "
         "Python {python}, torch {torch}.",
         "head": "line what rule verdict",

@@ -85,17 +85,27 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+@pytest.fixture(scope="session")
+def readers(browser: Browser) -> dict[str, BrowserContext]:
+    """A reader of each kind, who keeps the scripts and styles that all pages share."""
+    return {}
+
+
 @pytest.fixture
-def open_page(site: Path, address: str, browser: Browser) -> Iterator[Callable[..., Page]]:
+def open_page(
+    site: Path, address: str, browser: Browser, readers: dict[str, BrowserContext]
+) -> Iterator[Callable[..., Page]]:
     """Open a page; whatever it logs or asks of another origin fails the test at the end."""
-    contexts: list[BrowserContext] = []
+    pages: list[Page] = []
     trouble: list[str] = []
 
     def opened(path: str, *, width: int = 1440, expect: int = 200, **options: object) -> Page:
-        viewport = {"width": width, "height": 900}
-        context = browser.new_context(viewport=viewport, **options)  # type: ignore[arg-type]
-        contexts.append(context)
-        page = context.new_page()
+        kind = repr(sorted(options.items()))
+        if kind not in readers:
+            readers[kind] = browser.new_context(**options)  # type: ignore[arg-type]
+        page = readers[kind].new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
         page.on("pageerror", lambda error: trouble.append(f"{path}: {error}"))
         page.on(
             "console",
@@ -113,7 +123,8 @@ def open_page(site: Path, address: str, browser: Browser) -> Iterator[Callable[.
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.evaluate("localStorage.clear()")  # what one test chose is not the next one's
+        page.close()
     # A browser says of its own accord that a page is not there: that is not the page's doing.
     assert [line for line in trouble if "status of 404" not in line or ".html" not in line] == []

@@ -41,7 +41,7 @@ print("k · ω:   ", *(f"{k * w:7.4f}" for w in frequencies(d_model)[shown]))
 # %% [markdown]
 # The three rows are the same: the angle depends on the pair and on `k`, and not on the place. So one matrix does it for all places, the chapter's `shift_matrix`{.text}.
 #
-# Is that worth anything, or would any table of vectors do? Fit, by least squares, the matrix that takes each code to the one three places on. Use the first 200 positions, then try it on the next 200. Take the eight quickest pairs: the slowest hardly move within 200 positions, and there is nothing to fit.
+# Is that worth anything, or would any table of vectors do? Find the matrix that comes closest, by least squares, to taking each code to the one three places on. Use the first 200 positions, then try it on the next 200. Take the eight quickest pairs: the slowest hardly move within 200 positions, and there is nothing to fit.
 
 # %%
 torch.manual_seed(0)
@@ -185,7 +185,7 @@ middles = [k + window * (i + 0.5) for i in range(90 // window)]
 plot.lines(means, middles, x_label="position (training ends at 23)", y_label="share right")
 
 # %% [markdown]
-# - **None**: a little above one in ten, which is guessing. Which tokens are there is all that it can know.
+# - **None**: about one in five on 24 tokens, fewer on 96. Guessing would be one in ten; which tokens are there, and how often, is all that it can know.
 # - **Learned**: right on 24 tokens, and guessing as soon as it comes to rows of its table that no training has touched.
 # - **Sine**: right on 24 tokens, `short["sine"] > 0.95`. Beyond, it falls just as steeply, though the code is defined everywhere and one rotation would do. What training found is good for 24 positions. It comes up again around 66, perhaps because the two quickest pairs are almost back where they were 44 positions before: `torch.allclose(circles[44, :2], circles[0, :2], atol=0.4)`. It even loses some of the first 24, because there are keys now that it never learned to leave alone.
 # - **Sine, random start**: the best of the four beyond 24, without being right throughout. It has met every position; but it has not met sequences of 96 tokens, in which more keys compete for each query's weight.

@@ -12,7 +12,7 @@
 #
 # - how many operations have to wait for one another, over the length;
 # - how the time grows, on the machine that built this page;
-# - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with the same number of parameters;
+# - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient arrives from afar, before training and after it.
 #
 # ## Steps in a row {#steps}
@@ -224,11 +224,11 @@ for kind, (of_30, of_60) in latest.items():
     print(f"{kind:9} of 30: {of_30:.2f}   of 60: {of_60:.2f}")
 
 # %% [markdown]
-# Here all three recurrent networks are ahead, the plain one too, as the latest mark is usually near. They also go on working at twice the length, because what they do at each token does not depend on how many there are: `latest["LSTM"][1] > 0.95`. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
+# Here the GRU and the LSTM are ahead, and even the plain RNN keeps up with attention, as the latest mark is usually near. At twice the length they go on working, the plain one a little less well, because what they do at each token does not depend on how many there are: `latest["LSTM"][1] > 0.95`. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The norm of the gradient says so. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The length of the gradient, its norm, says so. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):

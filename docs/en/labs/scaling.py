@@ -12,6 +12,8 @@
 # Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three of five lengths $d_k$.
 
 # %%
+import math
+
 import torch
 
 from headwise import plot
@@ -48,7 +50,7 @@ for d_k in lengths:
         weights = torch.softmax(scaled, dim=-1)
         largest[name].append(weights.max(dim=-1).values.mean().item())
 
-plot.lines(largest, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="max weight")
+plot.lines(largest, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="max weight")
 
 # %% [markdown]
 # Without the factor, at $d_k = 1024$ a single key has nearly all the weight, before the model has learned anything. With it, the line is flat.
@@ -74,7 +76,7 @@ for d_k in lengths:
         slopes[name].append(scores.grad.abs().max(dim=-1).values.mean().item())
         scores.grad = None
 
-plot.lines(slopes, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="|gradient|")
+plot.lines(slopes, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="|gradient|")
 
 # %% [markdown]
 # The unscaled line falls towards 0: the scores receive almost no gradient, so $W_q$ and $W_k$ hardly learn. The scaled line keeps its height.

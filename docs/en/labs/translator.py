@@ -41,7 +41,7 @@ for n in (20, 105, 203_000, 10_000_020):
 print(len(numerals.SRC_TOKENS), "characters,", len(numerals.TGT_TOKENS), "words")
 
 # %% [markdown]
-# The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. One number in ten is held out: a hash of the number decides it, and training never draws such a number. Here are five of them; you will meet them again.
+# The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. One number in ten is held out: a hash, a fixed scrambling of its digits, decides it, and training never draws such a number. Here are five of them; you will meet them again.
 
 # %%
 five = [105, 15_000, 111_111, 2_105_000, 520_000_005]
@@ -240,7 +240,7 @@ for name, attentions in parts.items():
 #
 # ## Without one part {#ablations}
 #
-# What are the causal mask, the positions, the scaling and the residual connections good for? Train without each of them, for 300 steps where the whole training has `run.steps == 1200`, and compare with the untouched model after as many. First the mask: a hook tells the decoder's self-attention that it is not causal.
+# What are the causal mask, the positions, the scaling and the residual connections good for? Train without each of them, for 300 steps where the whole training has `run.steps == 1200`, and compare with the untouched model after as many. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it is not causal.
 
 # %%
 def untouched(model):

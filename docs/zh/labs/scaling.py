@@ -12,6 +12,8 @@
 # 取许多随机的查询和键，其中的数均值为 0、方差为 1，在五种长度 $d_k$ 里挑三种，看看它们的点积。
 
 # %%
+import math
+
 import torch
 
 from headwise import plot
@@ -31,7 +33,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
 
 # %% [markdown]
-# 最后一列始终是 1：散布正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论多长，分数的散布都一样。
+# 最后一列始终是 1：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论多长，分数的离散程度都一样。
 #
 # ## softmax 之后会怎样 {#softmax}
 #
@@ -48,7 +50,7 @@ for d_k in lengths:
         weights = torch.softmax(scaled, dim=-1)
         largest[name].append(weights.max(dim=-1).values.mean().item())
 
-plot.lines(largest, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="max weight")
+plot.lines(largest, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="max weight")
 
 # %% [markdown]
 # 不缩放时，到 $d_k = 1024$，模型还什么都没学，就有一个键几乎占了全部权重。缩放之后，线是平的。
@@ -74,7 +76,7 @@ for d_k in lengths:
         slopes[name].append(scores.grad.abs().max(dim=-1).values.mean().item())
         scores.grad = None
 
-plot.lines(slopes, list(range(len(lengths))), x_label="log₄ d_k − 1", y_label="|gradient|")
+plot.lines(slopes, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="|gradient|")
 
 # %% [markdown]
 # 不缩放的线落向 0：分数几乎收不到梯度，$W_q$ 和 $W_k$ 也就学不动。缩放后的线保持原来的高度。

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 实验：训练一个翻译器 {#t10}
 #
-# 这个实验训练[完整的 Transformer](../chapters/transformer.md)，任务很小，却是真正的翻译：把“二百三十五”译成 two hundred thirty five。你会看到
+# 这个实验训练[完整的 Transformer](../chapters/transformer.md)，任务很小，却是真正的翻译：把“二百三十五”译成 two hundred thirty five。你会看到：
 #
 # - 损失怎样下降，译文怎样变对，途中又犯哪些错；
 # - 写出一个英文单词的时候，模型在看中文的哪个字；
@@ -41,7 +41,7 @@ for n in (20, 105, 203_000, 10_000_020):
 print(len(numerals.SRC_TOKENS), "characters,", len(numerals.TGT_TOKENS), "words")
 
 # %% [markdown]
-# 规则能为 `numerals.LARGEST == 999_999_999` 以内的每个数写出一对，不必收集数据。十个数里留出一个不学：由这个数的哈希值决定，训练从不抽到它。下面是其中五个，后面还会遇到。
+# 凭规则就能把 `numerals.LARGEST == 999_999_999` 以内的每个数写成一对中文和英文，不必收集数据。每十个数大约留出一个不学：留不留，看数的哈希值；训练从不抽到留出的数。下面是其中五个，后面还会遇到。
 
 # %%
 five = [105, 15_000, 111_111, 2_105_000, 520_000_005]
@@ -93,7 +93,7 @@ for step in range(500, 801, 100):
     print(f"{step:5}   {right[-1]:.1%}")
 
 # %% [markdown]
-# 剩下的是打磨。学习率过了最初的十分之一就一路下降；到了末尾，步子小得让权重安定下来。
+# 剩下的是打磨。训练过了最初的十分之一，学习率就一路下降；到了末尾，步子小得让权重安定下来。
 
 # %%
 for step in range(900, run.steps + 1, 100):
@@ -151,7 +151,7 @@ written, weights = look(text)
 plot.heatmap(weights.memory[-1][0], written, list(text))
 
 # %% [markdown]
-# 没有人告诉过模型哪个字对哪个词。可是写一个数字时，它就看着那个数字；写 thousand 时“千”亮起来，写 hundred 时，第 1 头和第 4 头的“百”亮起来。
+# 没有人告诉过模型哪个字对哪个词。可是写一个数字时，它就看着那个数字；写 thousand 时“千”亮起来，写 hundred 时，第 1 个头和第 4 个头的“百”亮起来。
 #
 # 如果 hundred 没有“百”可看呢？
 
@@ -190,7 +190,7 @@ for layer, seen in enumerate(weights.memory, 1):
         print(f"layer {layer} head {head}   {at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}")
 
 # %% [markdown]
-# 最后一层的第 2、3 头看数字。第 4 头，还有第一层的第 1 头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。
+# 最后一层的第 2、3 个头看数字。第 4 个头，还有第一层的第 1 个头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。
 #
 # 再看那些只看自己这一边的头，按所看之处的远近来分：
 
@@ -240,7 +240,7 @@ for name, attentions in parts.items():
 #
 # ## 去掉一个部件 {#ablations}
 #
-# 因果掩码、位置、缩放、残差连接各有什么用？分别去掉它们来训练。完整的训练是 `run.steps == 1200` 步，这里只走 300 步，再和走了同样步数的原模型比较。先看掩码：用一个钩子告诉解码器的自注意力，它不是因果的。
+# 因果掩码、位置、缩放、残差连接各有什么用？分别去掉它们来训练。完整的训练是 `run.steps == 1200` 步，这里只走 300 步，再和走了同样步数的原模型比较。先看掩码：用一个钩子（PyTorch 在调用模块之前顺带运行的函数）告诉解码器的自注意力，它不是因果的。
 
 # %%
 def untouched(model):
