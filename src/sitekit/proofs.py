@@ -37,9 +37,9 @@ _WORDS = {
         "unknown": "This page has not been checked yet.",
         "details": "Details",
         "none": "The checks were not run before this build, so there is no report.",
-        "total": "{pages} pages, {shown} blocks of code and output shown, {accounted} accounted for; "
-        "{blocks} blocks run, {claims} claims and {outputs} outputs compared, {skipped} skipped. "
-        "Python {python}, torch {torch}.",
+        "total": "{pages} pages, {shown} blocks of code and output shown, {accounted} accounted "
+        "for; {blocks} blocks run, {claims} claims and {outputs} outputs compared, "
+        "{skipped} skipped. Python {python}, torch {torch}.",
         "head": "line what rule verdict",
         "block": "block",
         "output": "output",
