@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 from latex2mathml.converter import convert
 
 _ARITHMATEX = re.compile(
-    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>([，。；：、！？）”]*)',
+    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>([，。；：、！？）”,.;:?!)]*)',
     re.S,
 )
 # A lone letter in <mi> is drawn in math italics, which are characters of their own in the font.

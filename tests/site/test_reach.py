@@ -57,8 +57,8 @@ def test_every_page_ends_with_where_to_go(site: Path) -> None:
 
 
 WORDS = {
-    "en/index.html": {"Transformer": "transformer", "mask": "mask", "heads": "head"},
-    "index.html": {"多头注意力": "multi-head-attention", "掩码": "mask", "头": "head"},
+    "en/index.html": {"Transformer": "transformer", "mask": "mask", "tensor": "tensor"},
+    "index.html": {"多头注意力": "multi-head-attention", "掩码": "mask", "张量": "tensor"},
     "en/chapters/masks.html": {"causal mask": "causal-mask", "NaN": "nan", "batch": "batch"},
     "chapters/masks.html": {"因果掩码": "causal-mask", "半精度": "half-precision", "轴": "axis"},
     "en/chapters/transformer.html": {"teacher forcing": "teacher-forcing", "logits": "logits"},

@@ -129,8 +129,10 @@ def test_serve_shows_the_problem_and_keeps_serving(project: Path, served: str) -
     assert "Traceback" not in (project / "log").read_text("utf-8")
 
 
-def test_mark_behind_a_formula_stays_on_its_line() -> None:
-    html, _ = formulas.draw(r'<p>是 <span class="arithmatex">\(x\)</span>。因为</p>')
-    assert re.fullmatch(r'<p>是 <span class="kept"><math .*</math>。</span>因为</p>', html)
+@pytest.mark.parametrize("mark", ["。", "，", ",", ").", "?"])
+def test_mark_behind_a_formula_stays_on_its_line(mark: str) -> None:
+    html, _ = formulas.draw(rf'<p>a <span class="arithmatex">\(x\)</span>{mark} b</p>')
+    kept = rf'<p>a <span class="kept"><math .*</math>{re.escape(mark)}</span> b</p>'
+    assert re.fullmatch(kept, html)
     html, _ = formulas.draw(r'<p>is <span class="arithmatex">\(x\)</span> here</p>')
     assert "kept" not in html
