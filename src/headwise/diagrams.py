@@ -720,7 +720,7 @@ def decoding(
         if len(work) > 6:
             raise ValueError(f"max_len: got {len(work)} steps, expected at most 6: no more fit")
         tokens = [names.get(token, str(token)) for token in [bos, *written[0].tolist()]]
-        cell = 24.0 if len(work) < 6 else 20.0
+        cell = 27.0 if len(work) < 6 else 21.0
         title = words["with" if use_cache else "without"]
         sheet.text(left, 8, title, **BOLD)
         told = []
@@ -815,13 +815,20 @@ def _sublayers(layer: EncoderLayer, x: Tensor) -> list[list[str]]:
 
 @with_twin
 def gradients(
-    arrived: Mapping[str, Tensor], distances: Sequence[int], *, lang: str = "en"
+    arrived: Mapping[str, Tensor],
+    distances: Sequence[int],
+    *,
+    zh: Mapping[str, str] | None = None,
+    lang: str = "en",
 ) -> Figure:
     """How large a gradient is that comes from so many positions back, a bar each, in powers of 10.
 
     arrived: name to norms (seq_len,), the last position last; each is compared with its largest.
+    zh: what the names are in Chinese, where that is something else.
     """
     words = choose(WORDS, lang)
+    if lang == "zh" and zh:
+        arrived = {zh.get(name, name): found for name, found in arrived.items()}
     sheet, sentences, y = _Sheet(), [], 0.0
     lowest = 36.0  # powers of ten below the largest that still have a place
     for i, (name, norms_) in enumerate(arrived.items()):

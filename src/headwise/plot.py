@@ -140,6 +140,7 @@ def heatmap(
     keys: Sequence[str] | None = None,
     *,
     names: Sequence[str] | None = None,
+    axes: tuple[str, str] | None = None,
     title: str | None = None,
     lang: str = "en",
 ) -> Figure:
@@ -149,6 +150,7 @@ def heatmap(
     queries, keys: the tokens. Keys default to the queries where the numbers agree, and tokens to
     their positions, counted from 0.
     names: what the maps are called, by default head 1, head 2 and so on.
+    axes: what goes down and what goes across, by default query and key.
     """
     words = choose(WORDS, lang)
     panels = _panels("weights", weights)
@@ -165,7 +167,9 @@ def heatmap(
     title = title or words["weights"]
     alt = _alt(title, panels, labels, tell, words)
     with _style():
-        canvas = _grid(panels, rows, columns, labels, "{:.2f}", words)
+        canvas = _grid(
+            panels, rows, columns, labels, "{:.2f}", axes or (words["query"], words["key"])
+        )
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
@@ -200,7 +204,7 @@ def mask_picture(
     labels = _labels(panels, "sample", words)
     alt = _alt(title, panels, labels, tell, words)
     with _style():
-        canvas = _grid(panels, rows, columns, labels, "{:.0f}", words)
+        canvas = _grid(panels, rows, columns, labels, "{:.0f}", (words["query"], words["key"]))
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
@@ -238,13 +242,18 @@ def lines(
     y_label: str,
     title: str | None = None,
     log_y: bool = False,
+    zh: Mapping[str, str] | None = None,
     lang: str = "en",
 ) -> Figure:
     """One line for each named series, told apart by colour and by dashes.
 
     series: name to values (n,); x: where they stand, (n,), by default 0, 1, 2, …
+    zh: what the names and the labels are in Chinese, where that is something else.
     """
     words = choose(WORDS, lang)
+    if lang == "zh" and zh:
+        series = {zh.get(name, name): line for name, line in series.items()}
+        x_label, y_label = zh.get(x_label, x_label), zh.get(y_label, y_label)
     values = _series(series)
     at = _numbers("x", range(max(map(len, values.values()))) if x is None else x)
     for name, line in values.items():
@@ -575,22 +584,27 @@ def _grid(
     columns: list[str],
     labels: list[str],
     number: str,
-    words: dict[str, str],
+    axes_names: tuple[str, str],
 ) -> Canvas:
     """The panels side by side, as many in a row as stay readable."""
     cell_width, cell_height = _cell(len(columns)), _cell(len(rows))
     width, height = cell_width * len(columns), cell_height * len(rows)
-    longest = max(map(_width, columns))
-    slanted = longest > cell_width
+    every_column, every_row = math.ceil(13 / cell_width), math.ceil(13 / cell_height)
+    said = [(i * cell_width, columns[i]) for i in range(0, len(columns), every_column)]
+    said = [(at, name) for at, name in said if name]
+    longest = max((_width(name) for _, name in said), default=0.0)
+    room = min((there - here for (here, _), (there, _) in itertools.pairwise(said)), default=width)
+    slanted = longest > room
     widest = max(map(_width, rows))
     left = max(widest + 34, 0.7 * longest if slanted else 0)
     top = 30 if any(labels) else 10
-    deepest = 0.7 * longest + 8 if slanted else 18
+    deepest = 0.7 * longest + 12 if slanted else 24
     bottom = deepest + 28
     annotated = len(columns) <= 8
     right = (0.0 if annotated else 55.0) + 10
-    across = min(len(panels), max(1, int(660 // (left + width + right))))
+    across = min(len(panels), max(1, int(780 // (left + width + right))))
     down = math.ceil(len(panels) / across)
+    across = math.ceil(len(panels) / down)  # two and two rather than three and one
 
     low, high = min(0.0, float(panels.min())), float(panels.max())
     canvas = _canvas(across * (left + width + right), down * (top + height + bottom))
@@ -605,18 +619,16 @@ def _grid(
                 axes.text(column, row, text, ha="center", va="center", fontsize=10)
         else:
             _scale(canvas, x + width + 10, y, height, low, high)
-        every = math.ceil(13 / cell_width)
-        axes.set_xticks(range(0, len(columns), every), columns[::every])
+        axes.set_xticks(range(0, len(columns), every_column), columns[::every_column])
         if slanted:
             for label in axes.get_xticklabels():
                 label.set(rotation=45, ha="right", va="center", rotation_mode="anchor")
-        every = math.ceil(13 / cell_height)
-        axes.set_yticks(range(0, len(rows), every), rows[::every])
+        axes.set_yticks(range(0, len(rows), every_row), rows[::every_row])
         axes.tick_params(length=0)
         # Placed by our own measure: matplotlib's font takes Chinese for narrower than it is.
-        axes.set_xlabel(words["key"])
+        axes.set_xlabel(axes_names[1])
         axes.xaxis.set_label_coords(0.5, -deepest / height)
-        axes.set_ylabel(words["query"])
+        axes.set_ylabel(axes_names[0])
         axes.yaxis.set_label_coords(-(widest + 12) / width, 0.5)
         axes.set_title(labels[i], fontsize=12, loc="left")
     return canvas
@@ -625,8 +637,8 @@ def _grid(
 def _chart(count: int, x_label: str, y_label: str) -> tuple[Canvas, Axes]:
     """Empty axes for lines, with room above for one line of legend each."""
     legend = 18 * count + 8
-    canvas = _canvas(560, 300 + legend)
-    axes = _axes(canvas, 70, legend, 470, 240)
+    canvas = _canvas(390, 250 + legend)  # a phone shrinks it by a tenth
+    axes = _axes(canvas, 64, legend, 310, 200)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     return canvas, axes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
+import xml.etree.ElementTree as ET
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,9 +15,12 @@ from fontTools.ttLib import TTFont
 from latex2mathml.converter import convert
 
 _ARITHMATEX = re.compile(
-    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>([，。；：、！？）”,.;:?!)]*)',
+    r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.+?)(?:\\\)|\\\])</\1>'
+    r"([，。；：、！？）”,.;:?!)]*)",
     re.S,
 )
+_SPACE = "http://www.w3.org/1998/Math/MathML"
+ET.register_namespace("", _SPACE)
 # A lone letter in <mi> is drawn in math italics, which are characters of their own in the font.
 _ITALIC = {chr(ord("A") + i): chr(0x1D434 + i) for i in range(26)}
 _ITALIC |= {chr(ord("a") + i): chr(0x1D44E + i) for i in range(26)} | {"h": "\u210e"}
@@ -25,11 +29,43 @@ _ITALIC |= {chr(0x3B1 + i): chr(0x1D6FC + i) for i in range(25)}
 
 def mathml(latex: str, *, block: bool) -> str:
     """The formula as a `<math>` element, with its LaTeX source kept for those who copy it."""
-    text = convert(latex.strip(), display="block" if block else "inline")
-    # A function's name is an identifier; as an operator it would lose the space after it.
-    text = re.sub(r"<mo>([A-Za-z]{2,})</mo>", r"<mi>\1</mi>", text)
-    source = html.escape(latex.strip(), quote=True)
-    return text.replace("<math ", f'<math data-latex="{source}" ', 1)
+    root = ET.fromstring(convert(latex.strip(), display="block" if block else "inline"))
+    for element in root.iter():
+        # Infinity, and the name of a function, are no operators: they would get an operator's room.
+        if _kind(element) == "mo" and re.fullmatch("∞|⊤|[A-Za-z]{2,}", element.text or ""):
+            element.tag = f"{{{_SPACE}}}mi"
+        # The prime is a raised sign already.
+        if _kind(element) == "msup" and element[1].text == "′":
+            element.tag, element[1].tag = f"{{{_SPACE}}}mrow", f"{{{_SPACE}}}mo"
+    for row in list(root.iter(f"{{{_SPACE}}}mrow")):
+        _part_names(row)
+    root.set("data-latex", latex.strip())
+    return ET.tostring(root, encoding="unicode")
+
+
+def _kind(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _part_names(row: ET.Element) -> None:
+    """Put a thin space between a function's name and what stands beside it, as in p log n."""
+
+    def named(element: ET.Element) -> bool:
+        first = element[0] if _kind(element) in ("msub", "msup", "msubsup") else element
+        return _kind(first) == "mi" and len(first.text or "") > 1
+
+    parted: list[ET.Element] = []
+    for element in row:
+        before = parted[-1] if parted else None
+        fenced = _kind(element) == "mrow" and len(element) > 0 and element[0].get("fence")
+        if (
+            before is not None
+            and not {"mo", "mspace"} & {_kind(before), _kind(element)}
+            and (named(element) or (named(before) and not fenced))
+        ):
+            parted.append(ET.Element(f"{{{_SPACE}}}mspace", {"width": "0.167em"}))
+        parted.append(element)
+    row[:] = parted
 
 
 def draw(page_html: str) -> tuple[str, set[str]]:

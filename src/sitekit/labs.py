@@ -26,6 +26,7 @@ from nbconvert.exporters import NotebookExporter
 from proseproof.labs import outputs_file
 
 Notebook = Any  # nbformat's nodes carry no types
+PHONE = 400.0  # the width of a drawing that a phone may shrink to its own, and its words still read
 _KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
@@ -204,9 +205,13 @@ def _shown(output: Any, line: int) -> str:
         return str(output.text).rstrip()
     data = output.data
     if "image/svg+xml" in data:
-        if 'role="img"' not in data["image/svg+xml"]:
+        svg = data["image/svg+xml"]
+        if 'role="img"' not in svg:
             raise LabError(line, "a figure without a text alternative: use headwise.plot")
-        return f'<figure class="plot">{data["image/svg+xml"]}</figure>'
+        said = re.search(r' width="([\d.]+)', svg)
+        width = float(said[1]) if said else PHONE
+        kind = "plot wide" if width > PHONE else "plot"
+        return f'<figure class="{kind}" style="--width: {width:g}">{svg}</figure>'
     if any(kind.startswith("image/") for kind in data):
         raise LabError(line, "a picture made of pixels: draw it with headwise.plot, as SVG")
     return html.unescape(str(data.get("text/plain", ""))).rstrip()

@@ -11,7 +11,10 @@ PLACE = "<!--sitekit: report-->"
 
 _WORDS = {
     "zh": {
-        "proved": "已核对：运行 {blocks} 个代码块，比对 {claims} 处论断，torch {torch}。",
+        "proved": "已核对：{what}，torch {torch}。",
+        "run": "运行 {} 个代码块",
+        "compared": "比对 {} 处论断",
+        "no code": "没有代码",
         "failed": "核对没有通过：{findings} 处不成立。",
         "changed": "这一页在上次核对之后改动过。",
         "unknown": "这一页还没有核对过。",
@@ -31,7 +34,10 @@ _WORDS = {
         "not code": "不是代码",
     },
     "en": {
-        "proved": "Checked: blocks run {blocks}, claims compared {claims}, torch {torch}.",
+        "proved": "Checked: {what}, torch {torch}.",
+        "run": "blocks run {}",
+        "compared": "claims compared {}",
+        "no code": "no code",
         "failed": "The check failed: {findings} findings.",
         "changed": "This page has changed since it was last checked.",
         "unknown": "This page has not been checked yet.",
@@ -69,9 +75,10 @@ def badge(report: Report | None, path: str, text: str, language: str, link: str)
     elif not entry.proved:
         said = words["failed"].format(findings=len(entry.findings))
     else:
-        said = words["proved"].format(
-            blocks=entry.blocks_run, claims=entry.claims_checked, torch=report.versions["torch"]
-        )
+        counts = (("run", entry.blocks_run), ("compared", entry.claims_checked))
+        what = [words[kind].format(count) for kind, count in counts if count] or [words["no code"]]
+        comma = "，" if language == "zh" else ", "
+        said = words["proved"].format(what=comma.join(what), torch=report.versions["torch"])
     return f'<p class="proved">{said} <a href="{link}#{anchor(path)}">{words["details"]}</a></p>'
 
 

@@ -475,3 +475,8 @@ def test_gradient_bars_are_in_powers_of_ten_of_the_largest() -> None:
 def test_gradients_refuse_a_distance_beyond_the_first() -> None:
     with pytest.raises(ValueError, match="distances: got 3, expected 0 to 2"):
         diagrams.gradients({"RNN": torch.ones(3)}, [3])
+
+
+def test_gradients_name_their_models_in_both_languages() -> None:
+    figure = diagrams.gradients({"attention": torch.ones(2)}, [1], zh={"attention": "注意力"})
+    assert figure.twin and "attention" in texts(figure) and "注意力" in texts(figure.twin)

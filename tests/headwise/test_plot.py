@@ -158,6 +158,31 @@ def test_labels_slant_only_where_they_are_wider_than_their_cells() -> None:
     assert "rotate(-45 " not in FIGURES["heat maps"]().svg
 
 
+def test_labels_stay_level_where_few_are_said() -> None:
+    places = [str(i) if i % 8 == 0 else "" for i in range(48)]
+    assert "rotate(-45" not in plot.heatmap(torch.rand(48, 48), places).svg
+
+
+def test_axes_of_a_map_can_be_named() -> None:
+    figure = plot.heatmap(torch.rand(2, 2), axes=("p", "q"))
+    assert {"p", "q"} <= set(texts(figure)) and "key" not in texts(figure)
+
+
+def test_names_and_labels_of_lines_have_their_chinese() -> None:
+    chinese = {"loss": "损失", "step": "步"}
+    figure = plot.lines({"loss": [2.0, 1.0]}, x_label="step", y_label="MiB", zh=chinese)
+    assert {"loss", "step", "MiB"} <= set(texts(figure))
+    assert figure.twin and {"损失", "步", "MiB"} <= set(texts(figure.twin))
+    assert "MiB随步的变化" in figure.twin.alt and "损失：" in figure.twin.alt
+    assert "step" not in figure.twin.alt
+
+
+def test_chart_is_drawn_for_a_phone() -> None:
+    figure = plot.lines({"a": [1.0, 2.0]}, x_label="x", y_label="y")
+    width = float(ET.fromstring(figure.svg).get("width", 0))
+    assert 343 / width * 12 > 10  # on 375 pixels, less the margins, words of 12 are still read
+
+
 def test_numbers_below_zero_have_another_hue() -> None:
     picture = cells(plot.positions(torch.tensor([[1.0, -1.0]])))[0]
     hues = [[round(255 * part) for part in to_rgb(HUES[hue])] for hue in ("blue", "orange")]

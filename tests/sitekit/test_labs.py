@@ -152,6 +152,14 @@ def test_figure_without_words_is_refused(plain: Path) -> None:
         _load(plain, [])
 
 
+@pytest.mark.parametrize(("width", "kind"), [("390", "plot"), ("700.5", "plot wide")])
+def test_wide_figure_keeps_its_size(plain: Path, width: str, kind: str) -> None:
+    svg = f'<svg role="img" aria-label="words" width="{width}"></svg>'
+    _code(plain, f"from IPython.display import SVG\nSVG({svg!r})")
+    (figure,) = _load(plain, []).figures
+    assert figure.startswith(f'<figure class="{kind}" style="--width: {width}"><svg ')
+
+
 ROOT = Path(__file__).parents[2]
 
 

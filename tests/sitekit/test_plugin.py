@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from sitekit import formulas
+from proseproof.report import BlockEntry, ClaimEntry, PageEntry, Report, digest
+from sitekit import formulas, proofs
 
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -127,6 +128,38 @@ def test_serve_shows_the_problem_and_keeps_serving(project: Path, served: str) -
         assert message in (project / "log").read_text("utf-8")
     assert "Glossary" in _read(served + "en/glossary.html")
     assert "Traceback" not in (project / "log").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("latex", "parts"),
+    [
+        (r"p \log n", "<mi>p</mi>{}<mi>log</mi>{}<mi>n</mi>"),
+        (r"\tanh(x)", '<mi>tanh</mi><mo stretchy="false">(</mo><mi>x</mi>'),
+        (r"\ln\left(x\right)", "<mi>ln</mi><mrow><mo"),
+        (r"-\infty", "<mo>−</mo><mi>∞</mi>"),
+        ("f'(x)", "<mrow><mi>f</mi><mo>′</mo></mrow><mo"),
+    ],
+)
+def test_names_stand_apart_and_signs_close(latex: str, parts: str) -> None:
+    assert parts.replace("{}", '<mspace width="0.167em" />') in formulas.mathml(latex, block=False)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "claims", "said"),
+    [
+        (3, 2, "Checked: blocks run 3, claims compared 2, torch 9."),
+        (0, 2, "Checked: claims compared 2, torch 9."),
+        (0, 0, "Checked: no code, torch 9."),
+    ],
+)
+def test_line_under_the_title_leaves_out_what_there_is_none_of(
+    blocks: int, claims: int, said: str
+) -> None:
+    entry = PageEntry("docs/en/a.md", digest("text"))
+    entry.blocks = [BlockEntry(1, "python", "holds")] * blocks
+    entry.claims = [ClaimEntry(1, "x", "name", "holds")] * claims
+    report = Report({"torch": "9"}, {"docs/en/a.md": entry})
+    assert said in proofs.badge(report, "docs/en/a.md", "text", "en", "verified.html")
 
 
 @pytest.mark.parametrize("mark", ["。", "，", ",", ").", "?"])

@@ -92,7 +92,12 @@ for name, costs in peaks.items():
 
 # %%
 mebibytes = {name: [cost / 2**20 for cost in costs] for name, costs in peaks.items()}
-plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True)
+chinese = {
+    "written out": "逐行写出",
+    "fused": "融合内核",
+    "time (fused at n = 128: 1)": "时间（n = 128 的融合内核为 1）",
+}
+plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True, zh=chinese)
 
 # %% [markdown]
 # Written out, twice the length takes four times the memory. What takes it are the scores, the weights and their gradients: four heads of $n \times n$ numbers, four bytes each.
@@ -134,8 +139,8 @@ plot.lines(
     logs,
     x_label="log₂ n",
     y_label="time (fused at n = 128: 1)",
-    title="time over length, on the machine that built this page",
     log_y=True,
+    zh=chinese,
 )
 
 # %% [markdown]

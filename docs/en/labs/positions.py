@@ -64,7 +64,7 @@ for name, table in (("sine", code[:400, :16]), ("random", torch.randn(400, 16)))
 # %%
 places = [str(p) if p % 8 == 0 else "" for p in range(48)]
 alike = (code @ code.T / (d_model / 2)).round(decimals=6)  # (512, 512)
-plot.heatmap(alike[:48, :48], places, title="PE(p) · PE(q), scaled, 0 ≤ p, q < 48")
+plot.heatmap(alike[:48, :48], places, axes=("p", "q"), title="PE(p) · PE(q) ÷ (d_model / 2)")
 
 # %% [markdown]
 # Stripes along the diagonal: all that counts is how far apart two positions are. Now as a line, for three widths.
@@ -75,7 +75,7 @@ for width in (8, 32, 128):
     first = sinusoidal(61, width, dtype=torch.float64)
     widths[f"d_model = {width}"] = first @ first[0] / (width / 2)
 
-plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)")
+plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)", zh={"distance": "距离"})
 
 # %% [markdown]
 # The line falls quickly at first, and not evenly: here and there a position farther away is more alike than a nearer one. Nor does it die away: in a wide code many columns hardly move. And it cannot tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. A model that is to tell them apart needs $W_q$ and $W_k$ to turn the code first.
@@ -182,7 +182,20 @@ for name, shares in right.items():
 window = 6
 means = {name: shares[:90].view(-1, window).mean(dim=-1) for name, shares in right.items()}
 middles = [k + window * (i + 0.5) for i in range(90 // window)]
-plot.lines(means, middles, x_label="position (training ends at 23)", y_label="share right")
+plot.lines(
+    means,
+    middles,
+    x_label="position (training ends at 23)",
+    y_label="share right",
+    zh={
+        "position (training ends at 23)": "位置（训练到 23 为止）",
+        "share right": "正确率",
+        "none": "没有位置",
+        "learned": "可学习的表",
+        "sine": "正弦编码",
+        "sine, random start": "正弦编码，随机起点",
+    },
+)
 
 # %% [markdown]
 # - **None**: about one in five on 24 tokens, fewer on 96. Guessing would be one in ten; which tokens are there, and how often, is all that it can know.

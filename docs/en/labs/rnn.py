@@ -61,7 +61,16 @@ for n in lengths:
 
 for name, counts in steps.items():
     print(f"{name:9}", *(f"{count:4}" for count in counts))
-plot.lines(steps, lengths, x_label="n", y_label="steps in a row")
+chinese = {
+    "attention": "注意力",
+    "steps in a row": "要排队的步数",
+    "time (attention at n = 32: 1)": "时间（n = 32 的注意力为 1）",
+    "distance": "距离",
+    "share right": "正确率",
+    "|gradient|, before": "|梯度|，训练前",
+    "|gradient|, after": "|梯度|，训练后",
+}
+plot.lines(steps, lengths, x_label="n", y_label="steps in a row", zh=chinese)
 
 # %% [markdown]
 # Three straight lines and a flat one. Gates add operations to each token; attention does not care how many tokens there are, and here it takes the projections along.
@@ -95,7 +104,7 @@ for _ in range(5):
             best[name][i] = min(best[name][i], time.perf_counter() - begin)
 
 logs = [math.log2(n) for n in lengths]
-print("time beside attention", *(f"n = {n:<5}" for n in lengths))
+print("time beside attention", *(f"{f'n = {n}':>9}" for n in lengths))
 for name in ("RNN", "LSTM"):
     ratios = [a / b for a, b in zip(best[name], best["attention"], strict=True)]
     print(f"{name:21}", *(f"{ratio:9.1f}" for ratio in ratios))
@@ -110,8 +119,8 @@ plot.lines(
     logs,
     x_label="log₂ n",
     y_label="time (attention at n = 32: 1)",
-    title="time over length, on the machine that built this page",
     log_y=True,
+    zh=chinese,
 )
 
 # %% [markdown]
@@ -202,7 +211,7 @@ for kind, shares in found.items():
     print(f"{kind:9}", *(f"{share:5.2f}" for share in shares))
 
 middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
-plot.lines(found, middles, x_label="distance", y_label="share right")
+plot.lines(found, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
 # One number for each sixth of the distances. Attention and the GRU find the token wherever it stands, so that their lines lie on one another: `min(found["attention"] + found["GRU"]) > 0.95`. The LSTM is on its way. The plain RNN guesses, one in eight, even where the token is near: `max(found["RNN"]) < 0.25`.
@@ -245,14 +254,18 @@ def felt(model, n, parts):
 n = 60
 torch.manual_seed(0)
 before = {kind: felt(Reader(kind), n, parts) for kind in widths}
-plot.lines(before, middles, x_label="distance", y_label="|gradient|, before", log_y=True)
+plot.lines(
+    before, middles, x_label="distance", y_label="|gradient|, before", log_y=True, zh=chinese
+)
 
 # %% [markdown]
 # [As in the chapter](../chapters/rnn.md#gradient), what arrives in the recurrent networks shrinks by a factor at every token, and in attention it is the same from everywhere. Now the models from the first task, which have been trained:
 
 # %%
 after = {kind: felt(model, n, parts) for kind, model in finders.items()}
-plot.lines(after, middles, x_label="distance", y_label="|gradient|, after", log_y=True)
+plot.lines(
+    after, middles, x_label="distance", y_label="|gradient|, after", log_y=True, zh=chinese
+)
 
 # %% [markdown]
 # The plain RNN is where it was: nothing arrives from afar, so there was nothing to learn from. The GRU and the LSTM have changed: `after["GRU"][-1] > 1e6 * before["GRU"][-1]`. How could they learn it, with so little to start from? Some of the marks stood near the end, and from there a gradient did arrive. It taught them to keep a marked token, and what is kept for ten tokens can be kept for fifty. Attention had the short way from the start, and has learned to give it weight.

@@ -50,7 +50,8 @@ for d_k in lengths:
         weights = torch.softmax(scaled, dim=-1)
         largest[name].append(weights.max(dim=-1).values.mean().item())
 
-plot.lines(largest, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="max weight")
+at = [math.log2(d_k) for d_k in lengths]
+plot.lines(largest, at, x_label="log₂ d_k", y_label="max weight", zh={"max weight": "最大权重"})
 
 # %% [markdown]
 # Without the factor, at $d_k = 1024$ a single key has nearly all the weight, before the model has learned anything. With it, the line is flat.
@@ -76,7 +77,7 @@ for d_k in lengths:
         slopes[name].append(scores.grad.abs().max(dim=-1).values.mean().item())
         scores.grad = None
 
-plot.lines(slopes, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="|gradient|")
+plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradient|": "|梯度|"})
 
 # %% [markdown]
 # The unscaled line falls towards 0: the scores receive almost no gradient, so $W_q$ and $W_k$ hardly learn. The scaled line keeps its height.

@@ -281,7 +281,7 @@ plot.heatmap(
 # %%
 pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]
 weight_of, drop_of = torch.cat(pairs, dim=1)
-print("weight      pairs   drop below 0.01   drop above 0.5")
+print(f"{'weight':10} {'pairs':>8} {'drop below 0.01':>17} {'drop above 0.5':>16}")
 for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
     here = drop_of[(weight_of >= low) & (weight_of < high)]
     none, much = (here < 0.01).double().mean(), (here > 0.5).double().mean()

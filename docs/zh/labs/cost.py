@@ -92,7 +92,12 @@ for name, costs in peaks.items():
 
 # %%
 mebibytes = {name: [cost / 2**20 for cost in costs] for name, costs in peaks.items()}
-plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True)
+chinese = {
+    "written out": "逐行写出",
+    "fused": "融合内核",
+    "time (fused at n = 128: 1)": "时间（n = 128 的融合内核为 1）",
+}
+plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True, zh=chinese)
 
 # %% [markdown]
 # 逐行写出来的，长度加倍，内存变成四倍。占地方的是分数、权重和它们的梯度：四个头，每个头 $n \times n$ 个数，每个数四字节。
@@ -134,8 +139,8 @@ plot.lines(
     logs,
     x_label="log₂ n",
     y_label="time (fused at n = 128: 1)",
-    title="time over length, on the machine that built this page",
     log_y=True,
+    zh=chinese,
 )
 
 # %% [markdown]

@@ -64,7 +64,7 @@ for name, table in (("sine", code[:400, :16]), ("random", torch.randn(400, 16)))
 # %%
 places = [str(p) if p % 8 == 0 else "" for p in range(48)]
 alike = (code @ code.T / (d_model / 2)).round(decimals=6)  # (512, 512)
-plot.heatmap(alike[:48, :48], places, title="PE(p) · PE(q), scaled, 0 ≤ p, q < 48")
+plot.heatmap(alike[:48, :48], places, axes=("p", "q"), title="PE(p) · PE(q) ÷ (d_model / 2)")
 
 # %% [markdown]
 # 条纹与对角线平行：要紧的只是两个位置相距多远。再画成线，取三种宽度。
@@ -75,7 +75,7 @@ for width in (8, 32, 128):
     first = sinusoidal(61, width, dtype=torch.float64)
     widths[f"d_model = {width}"] = first @ first[0] / (width / 2)
 
-plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)")
+plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)", zh={"distance": "距离"})
 
 # %% [markdown]
 # 线一开始降得很快，但不是一路往下：有的位置更远，反而更相似。它也不会一直降到没有：编码宽的时候，许多列几乎不动。而且它分不清前后：`torch.allclose(alike[100, 95], alike[100, 105])`。模型要分清前后，得靠 $W_q$ 和 $W_k$ 先把编码转一转。
@@ -182,7 +182,20 @@ for name, shares in right.items():
 window = 6
 means = {name: shares[:90].view(-1, window).mean(dim=-1) for name, shares in right.items()}
 middles = [k + window * (i + 0.5) for i in range(90 // window)]
-plot.lines(means, middles, x_label="position (training ends at 23)", y_label="share right")
+plot.lines(
+    means,
+    middles,
+    x_label="position (training ends at 23)",
+    y_label="share right",
+    zh={
+        "position (training ends at 23)": "位置（训练到 23 为止）",
+        "share right": "正确率",
+        "none": "没有位置",
+        "learned": "可学习的表",
+        "sine": "正弦编码",
+        "sine, random start": "正弦编码，随机起点",
+    },
+)
 
 # %% [markdown]
 # - **没有位置（none）**：24 个词元时约对五分之一，96 个时更少。纯猜是十分之一；它能知道的，只有序列里有哪些词元、各有几个。

@@ -61,7 +61,16 @@ for n in lengths:
 
 for name, counts in steps.items():
     print(f"{name:9}", *(f"{count:4}" for count in counts))
-plot.lines(steps, lengths, x_label="n", y_label="steps in a row")
+chinese = {
+    "attention": "注意力",
+    "steps in a row": "要排队的步数",
+    "time (attention at n = 32: 1)": "时间（n = 32 的注意力为 1）",
+    "distance": "距离",
+    "share right": "正确率",
+    "|gradient|, before": "|梯度|，训练前",
+    "|gradient|, after": "|梯度|，训练后",
+}
+plot.lines(steps, lengths, x_label="n", y_label="steps in a row", zh=chinese)
 
 # %% [markdown]
 # 三条斜线，一条平线。门给每个词元添了运算；注意力不管有多少词元都一样，这里还带上了投影。
@@ -95,7 +104,7 @@ for _ in range(5):
             best[name][i] = min(best[name][i], time.perf_counter() - begin)
 
 logs = [math.log2(n) for n in lengths]
-print("time beside attention", *(f"n = {n:<5}" for n in lengths))
+print("time beside attention", *(f"{f'n = {n}':>9}" for n in lengths))
 for name in ("RNN", "LSTM"):
     ratios = [a / b for a, b in zip(best[name], best["attention"], strict=True)]
     print(f"{name:21}", *(f"{ratio:9.1f}" for ratio in ratios))
@@ -110,8 +119,8 @@ plot.lines(
     logs,
     x_label="log₂ n",
     y_label="time (attention at n = 32: 1)",
-    title="time over length, on the machine that built this page",
     log_y=True,
+    zh=chinese,
 )
 
 # %% [markdown]
@@ -202,7 +211,7 @@ for kind, shares in found.items():
     print(f"{kind:9}", *(f"{share:5.2f}" for share in shares))
 
 middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
-plot.lines(found, middles, x_label="distance", y_label="share right")
+plot.lines(found, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
 # 距离分成六段，每段一个数。注意力和 GRU，词元在哪里都找得到，两条线叠在一起：`min(found["attention"] + found["GRU"]) > 0.95`。LSTM 还在路上。普通的 RNN 只是在猜，八个里对一个，就算词元很近也一样：`max(found["RNN"]) < 0.25`。
@@ -245,14 +254,18 @@ def felt(model, n, parts):
 n = 60
 torch.manual_seed(0)
 before = {kind: felt(Reader(kind), n, parts) for kind in widths}
-plot.lines(before, middles, x_label="distance", y_label="|gradient|, before", log_y=True)
+plot.lines(
+    before, middles, x_label="distance", y_label="|gradient|, before", log_y=True, zh=chinese
+)
 
 # %% [markdown]
 # [和那一章里一样](../chapters/rnn.md#gradient)，在循环网络里，每过一个词元，传来的梯度就按比例缩小；在注意力里，从哪里传来都一样。再看第一个任务里训练好的模型：
 
 # %%
 after = {kind: felt(model, n, parts) for kind, model in finders.items()}
-plot.lines(after, middles, x_label="distance", y_label="|gradient|, after", log_y=True)
+plot.lines(
+    after, middles, x_label="distance", y_label="|gradient|, after", log_y=True, zh=chinese
+)
 
 # %% [markdown]
 # 普通的 RNN 还在老地方：远处什么也传不过来，也就无从学起。GRU 和 LSTM 变了：`after["GRU"][-1] > 1e6 * before["GRU"][-1]`。一开始只有那么一点梯度，它们是怎么学会的？有些记号就在末尾附近，从那里是有梯度传来的。它们由此学会了把做了记号的词元记住；能记住十个词元那么久，也就能记住五十个。注意力一开始就有近路，学会的是给它权重。

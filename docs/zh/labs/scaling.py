@@ -50,7 +50,8 @@ for d_k in lengths:
         weights = torch.softmax(scaled, dim=-1)
         largest[name].append(weights.max(dim=-1).values.mean().item())
 
-plot.lines(largest, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="max weight")
+at = [math.log2(d_k) for d_k in lengths]
+plot.lines(largest, at, x_label="log₂ d_k", y_label="max weight", zh={"max weight": "最大权重"})
 
 # %% [markdown]
 # 不缩放时，到 $d_k = 1024$，模型还什么都没学，就有一个键几乎占了全部权重。缩放之后，线是平的。
@@ -76,7 +77,7 @@ for d_k in lengths:
         slopes[name].append(scores.grad.abs().max(dim=-1).values.mean().item())
         scores.grad = None
 
-plot.lines(slopes, [math.log2(d_k) for d_k in lengths], x_label="log₂ d_k", y_label="|gradient|")
+plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradient|": "|梯度|"})
 
 # %% [markdown]
 # 不缩放的线落向 0：分数几乎收不到梯度，$W_q$ 和 $W_k$ 也就学不动。缩放后的线保持原来的高度。

@@ -102,10 +102,11 @@ for step in range(900, run.steps + 1, 100):
 width = 20
 means = torch.tensor(run.losses).view(-1, width).mean(dim=1)
 at = list(range(width, run.steps + 1, width))
-plot.lines({"loss": means}, at, x_label="step", y_label="loss", log_y=True)
+chinese = {"loss": "损失", "step": "步", "held out": "留出的数", "exact": "全对的比例"}
+plot.lines({"loss": means}, at, x_label="step", y_label="loss", log_y=True, zh=chinese)
 
 # %%
-plot.lines({"held out": right}, steps, x_label="step", y_label="exact")
+plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chinese)
 
 # %% [markdown]
 # 译文要每个词都对才算数，所以正确率的上升比损失的下降来得晚。
@@ -196,11 +197,12 @@ for layer, seen in enumerate(weights.memory, 1):
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
-    print(f"{name:17} two before   one before   itself   one after   first")
+    heads = ("two before", "one before", "itself", "one after", "first")
+    print(f"{name:14}", "  ".join(f"{head:>10}" for head in heads))
     for layer, seen in enumerate(layers, 1):
         for head, mean in enumerate(seen.mean(dim=0), 1):
             near = [mean.diagonal(offset).sum() / len(mean) for offset in (-2, -1, 0, 1)]
-            shown = "   ".join(f"{share:9.2f}" for share in (*near, mean[:, 0].mean()))
+            shown = "  ".join(f"{share:10.2f}" for share in (*near, mean[:, 0].mean()))
             print(f"layer {layer} head {head} {shown}")
 
 # %% [markdown]
@@ -229,7 +231,7 @@ def without(attention, heads):
 
 
 print(f"all heads there: {exact(model, tested).double().mean().item():.1%}")
-print("without head                      1        2        3        4      all four")
+print(f"{'without head':26}", "".join(f"{h:>9}" for h in (1, 2, 3, 4, "all four")))
 for name, attentions in parts.items():
     for layer, attention in enumerate(attentions, 1):
         shares = [without(attention, heads) for heads in (0, 1, 2, 3, [0, 1, 2, 3])]
