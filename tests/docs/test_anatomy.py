@@ -9,7 +9,6 @@ from pages import FILES, HAN, ROOT, Line, read_lines
 from proseproof.page import Page, read
 
 CHAPTERS = [path for path in FILES if "/chapters/" in path]
-QUESTIONS = [path for path in FILES if "/questions/" in path]
 # What an adult reads in a minute, silently and with understanding; a code span counts as a word.
 # English: 238 words (Brysbaert 2019, a mean over 190 studies). Chinese: 300 to 500 characters.
 WORDS, CHARACTERS = 238, 350
@@ -77,18 +76,23 @@ def reading_load(lines: list[Line]) -> float:
 
 
 def entries(path: str) -> list[tuple[str, int, int]]:
-    """The questions on a page: anchor, first and last line."""
+    """The questions, mistakes or exhibits on a page: anchor, first and last line."""
     page = read(ROOT, path)
     anchors = [heading.anchor for heading in page.headings if heading.level == 2]
     return [(anchor, *between(page, anchor)) for anchor in anchors if anchor != "next"]
 
 
-ENTRIES = [(path, *entry) for path in QUESTIONS for entry in entries(path)]
-every_question = pytest.mark.parametrize(
-    ("path", "first", "last"),
-    [(path, first, last) for path, _, first, last in ENTRIES],
-    ids=[f"{path.removeprefix('docs/')}#{anchor}" for path, anchor, *_ in ENTRIES],
-)
+def every(folder: str) -> pytest.MarkDecorator:
+    """Every entry on the pages of this folder."""
+    found = [(path, *one) for path in FILES if f"/{folder}/" in path for one in entries(path)]
+    return pytest.mark.parametrize(
+        ("path", "first", "last"),
+        [(path, first, last) for path, _, first, last in found],
+        ids=[f"{path.removeprefix('docs/')}#{anchor}" for path, anchor, *_ in found],
+    )
+
+
+every_question, every_mistake, every_exhibit = map(every, ("questions", "mistakes", "museum"))
 
 
 @every_question
@@ -110,6 +114,26 @@ def test_question_is_proved_and_leads_to_its_chapter(path: str, first: int, last
 def test_question_is_read_in_a_minute(path: str, first: int, last: int) -> None:
     lines = [line for line in read_lines(path, FILES[path]) if first < line.number < last - 1]
     assert reading_load(lines) <= 1, f"{path}:{first}: {reading_load(lines):.2f} minutes"
+
+
+@every_mistake
+def test_mistake_says_what_is_true_and_is_refuted(path: str, first: int, last: int) -> None:
+    page = read(ROOT, path)
+    assert FILES[path].split("\n")[first + 2] == "{ .answer }", f"{path}:{first}"
+    assert [block for block in page.blocks if first < block.line <= last], f"{path}:{first}"
+
+
+@every_exhibit
+def test_exhibit_shows_code_and_symptom_before_the_correction(
+    path: str, first: int, last: int
+) -> None:
+    page = read(ROOT, path)
+    lines = FILES[path].split("\n")
+    folds = [n for n in range(first, last) if lines[n - 1].startswith('??? success "')]
+    assert len(folds) == 1, f"{path}:{first}"
+    listings = [one.line for one in page.listings if first < one.line <= last]
+    blocks = [one.line for one in page.blocks if first < one.line <= last and one.output]
+    assert listings[0] == first + 2 and listings[0] < blocks[0] < folds[0] < listings[1]
 
 
 def test_long_answers_are_noticed() -> None:

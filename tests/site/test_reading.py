@@ -176,6 +176,23 @@ def _violations(page: Page, options: dict[str, object]) -> list[str]:
     ]
 
 
+def test_header_takes_over_the_title_once_it_is_out_of_sight(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html", width=375)
+    page.wait_for_load_state("networkidle")
+    taken = page.locator(".md-header__title--active")
+    expect(taken).to_have_count(0)
+    page.evaluate("scrollTo(0, 1500)")
+    expect(taken).to_have_count(1)
+
+
+@pytest.mark.parametrize("path", ["en/reference/variants.html", "chapters/transformer.html"])
+def test_listing_is_whole_on_a_wide_page(open_page: Open, path: str) -> None:
+    page = open_page(path, java_script_enabled=False)
+    listings = page.locator(".highlight:has(.filename) pre code")
+    assert listings.count() > 2
+    assert not any(listings.evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)"))
+
+
 def test_brackets_stretch_and_scripts_shrink(open_page: Open) -> None:
     page = open_page("en/chapters/attention.html", java_script_enabled=False)
     formula = page.locator("div.formula math").first
