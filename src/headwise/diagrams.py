@@ -708,7 +708,7 @@ def decoding(
     names = {bos: "bos", eos: "eos"}
     sheet = _Sheet()
     sentences = [words["decoding"]]
-    for left, use_cache in ((0.0, False), (176.0, True)):
+    for left, use_cache in ((0.0, False), (170.0, True)):
         work: list[int] = []
         hook = model.decoder.register_forward_pre_hook(
             lambda _, args, work=work: work.append(args[0].size(1))
@@ -720,7 +720,7 @@ def decoding(
         if len(work) > 6:
             raise ValueError(f"max_len: got {len(work)} steps, expected at most 6: no more fit")
         tokens = [names.get(token, str(token)) for token in [bos, *written[0].tolist()]]
-        cell = 27.0 if len(work) < 6 else 21.0
+        cell = 25.0 if len(work) < 6 else 20.5
         title = words["with" if use_cache else "without"]
         sheet.text(left, 8, title, **BOLD)
         told = []
@@ -741,8 +741,8 @@ def decoding(
         sentences.append(title + words["colon"] + words["semicolon"].join(told))
     sheet.box(0.5, y + 32, 14.0, 14.0, **COMPUTED)
     sheet.text(20, y + 39, words["computed"], text_anchor="start")
-    sheet.box(176.5, y + 32, 14.0, 14.0, **KEPT)
-    sheet.text(196, y + 39, words["kept"], text_anchor="start")
+    sheet.box(170.5, y + 32, 14.0, 14.0, **KEPT)
+    sheet.text(190, y + 39, words["kept"], text_anchor="start")
     return sheet.figure(words["decoding"], _joined(sentences, words), lang)
 
 
