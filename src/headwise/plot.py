@@ -52,7 +52,7 @@ WORDS = {
         "key": "key",
         "encoding": "Positional encoding",
         "position": "position",
-        "dimension": "column",
+        "column": "column",
         "pattern": "{} positions by {} columns, values from {:.2f} to {:.2f}; going down a "
         "column the sign changes {} times in the first and {} times in the last",
         "chart": "{1} against {0}",
@@ -79,7 +79,7 @@ WORDS = {
         "key": "键",
         "encoding": "位置编码",
         "position": "位置",
-        "dimension": "列",
+        "column": "列",
         "pattern": "{} 个位置，{} 列，取值从 {:.2f} 到 {:.2f}；"
         "沿列向下，第一列变号 {} 次，最后一列变号 {} 次",
         "chart": "{1}随{0}的变化",
@@ -226,7 +226,7 @@ def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -
         canvas = _canvas(width + 122, height + 60)
         axes = _axes(canvas, 55, 12, width, height)
         _paint(axes, panel, float(panel.abs().max()))
-        axes.set_xlabel(words["dimension"])
+        axes.set_xlabel(words["column"])
         axes.set_ylabel(words["position"])
         _scale(canvas, 55 + width + 15, 12, height, low, high)
         alt = title + words["colon"] + pattern + words["stop"].strip()
