@@ -10,6 +10,7 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,6 +18,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+
+# DistributedDataParallel imports this module. Were there a group by then, the module would hold it
+# for good, and gloo's threads, outliving Python, would now and then abort a process that is done.
+import torch.distributed.nn
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
@@ -54,6 +59,10 @@ def joined(timeout: float) -> Iterator[torch.device]:
             dist.init_process_group(backend, **group)
             try:
                 yield device
+            except BaseException as error:
+                # A model that outlives the group waits for gloo's threads, and they for Python.
+                traceback.clear_frames(error.__traceback__)
+                raise
             finally:
                 dist.destroy_process_group()
     except RuntimeError as error:

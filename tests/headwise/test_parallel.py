@@ -87,7 +87,7 @@ def test_two_processes_print_the_losses_of_one(
     runpy.run_path(parallel.__file__, run_name="__main__")
     alone = step_lines(capsys.readouterr().out)
     output, _ = children[0].communicate(timeout=LONG)
-    assert children[0].returncode == 0
+    assert children[0].returncode == 0, output
     assert step_lines(output) == alone and len(alone) == 4
     assert "rank 1 of 2" in output
 
@@ -133,6 +133,24 @@ def test_two_processes_step_as_one_does_on_the_joined_batch(
         assert torch.equal(ours, weight) and torch.equal(ours.grad, grad)
         torch.testing.assert_close(ours, expected, rtol=0, atol=1e-12)
         torch.testing.assert_close(ours.grad, expected.grad, rtol=0, atol=1e-12)
+
+
+ENDED = """
+import weakref
+import torch.distributed as dist
+from headwise.parallel import joined, small_model, train
+with joined(300) as device:
+    list(train(small_model(), device, 1))
+    group = weakref.ref(dist.group.WORLD)
+print("the group is", "held" if group() else "gone")
+"""
+
+
+def test_group_ends_with_its_threads(children: list[subprocess.Popen[str]]) -> None:
+    children.append(start([sys.executable, "-c", ENDED]))  # where nothing is imported yet
+    output, _ = children[0].communicate(timeout=LONG)
+    assert children[0].returncode == 0, output
+    assert "the group is gone" in output
 
 
 def test_killed_worker_ends_the_whole_run(children: list[subprocess.Popen[str]]) -> None:
