@@ -295,33 +295,35 @@ def flow(steps: Trace, *, lang: str = "en") -> Figure:
             for h in range(num_heads):
                 left = 1.5 + i * 116.5 + h * 104 / num_heads
                 sheet.box(left, 125.0, 104 / num_heads, 8.0, _hue(h), rx=0)
-            sheet.arrow((53.5 + i * 116.5, 134.0), (53.5 + i * 116.5, 164.0))
-        sheet.text(111.75, 148, words["split"])
-        sheet.text(228.25, 148, show(Q[1]))
+        sheet.text(111.75, 144, words["split"])
+        sheet.text(228.25, 144, show(Q[1]))
         parts = (("Q, K, V", Q[1]), ("scores", scores), ("weights", weights), ("out", gathered[0]))
         for h in range(num_heads):
             left = 1.5 + h * (lane + 8)
             middle = left + lane / 2
-            sheet.box(left, 165.0, lane, 245.0, _hue(h), fill_opacity=0.0)
-            sheet.text(middle, 178, words["head"].format(h + 1), font_weight=600)
+            # Every head gets a piece of each of the three.
+            for source in (53.5, 170.0, 286.5):
+                sheet.arrow((source, 134.0), (source, 156.0), (middle, 156.0), (middle, 178.0))
+            sheet.box(left, 179.0, lane, 245.0, _hue(h), fill_opacity=0.0)
+            sheet.text(middle, 192, words["head"].format(h + 1), font_weight=600)
             for i, (name, shape) in enumerate(parts):
-                y = 190.0 + i * 56
+                y = 204.0 + i * 56
                 sheet.box(left + 5, y, lane - 10, 36.0, _hue(h))
                 sheet.text(middle, y + 12, name)
                 sheet.text(middle, y + 26, f"{shape[2]} × {shape[3]}")
                 if i < 3:
                     sheet.arrow((middle, y + 36), (middle, y + 55))
-            sheet.arrow((middle, 410.0), (middle, 440.0))
+            sheet.arrow((middle, 424.0), (middle, 454.0))
             sheet.box(
                 left - 4 * (h > 0),
-                441.0,
+                455.0,
                 lane + 4 * ((h > 0) + (h < num_heads - 1)),
                 8.0,
                 _hue(h),
                 rx=0,
             )
-        sheet.text(170, 425, words["merge"])
-        y = 449.0
+        sheet.text(170, 439, words["merge"])
+        y = 463.0
         alone = [show(shape[2:]) for _, shape in parts]
         alt += words["lanes"].format(show(Q[1]), num_heads, *alone, show(out[-2]))
     sheet.tensor(1.5, y, 337.0, "out", show(out[-2]))
@@ -708,7 +710,7 @@ def decoding(
     names = {bos: "bos", eos: "eos"}
     sheet = _Sheet()
     sentences = [words["decoding"]]
-    for left, use_cache in ((0.0, False), (170.0, True)):
+    for left, use_cache in ((0.0, False), (172.0, True)):
         work: list[int] = []
         hook = model.decoder.register_forward_pre_hook(
             lambda _, args, work=work: work.append(args[0].size(1))
@@ -720,7 +722,7 @@ def decoding(
         if len(work) > 6:
             raise ValueError(f"max_len: got {len(work)} steps, expected at most 6: no more fit")
         tokens = [names.get(token, str(token)) for token in [bos, *written[0].tolist()]]
-        cell = 25.0 if len(work) < 6 else 20.5
+        cell = 23.0 if len(work) < 6 else 20.5
         title = words["with" if use_cache else "without"]
         sheet.text(left, 8, title, **BOLD)
         told = []
@@ -732,8 +734,8 @@ def decoding(
                 sheet.box(x, y, cell - 2, 24.0, **(COMPUTED if new else KEPT))
                 sheet.text(x + cell / 2 - 1, y + 12, tokens[i], SMALL)
             end = left + (step + 1) * cell
-            sheet.arrow((end + 2, y + 12), (end + 16, y + 12))
-            sheet.text(end + 20, y + 12, tokens[step + 1], text_anchor="start", font_weight=600)
+            sheet.arrow((end + 1, y + 12), (end + 13, y + 12))
+            sheet.text(end + 16, y + 12, tokens[step + 1], text_anchor="start", font_weight=600)
             read = " ".join(tokens[: step + 1])
             told.append(words["step"].format(step + 1, read, computed, tokens[step + 1]))
         y = 22.0 + 32 * len(work)
@@ -741,8 +743,8 @@ def decoding(
         sentences.append(title + words["colon"] + words["semicolon"].join(told))
     sheet.box(0.5, y + 32, 14.0, 14.0, **COMPUTED)
     sheet.text(20, y + 39, words["computed"], text_anchor="start")
-    sheet.box(170.5, y + 32, 14.0, 14.0, **KEPT)
-    sheet.text(190, y + 39, words["kept"], text_anchor="start")
+    sheet.box(172.5, y + 32, 14.0, 14.0, **KEPT)
+    sheet.text(192, y + 39, words["kept"], text_anchor="start")
     return sheet.figure(words["decoding"], _joined(sentences, words), lang)
 
 

@@ -20,8 +20,8 @@ _WORDS = {
         "unknown": "这一页还没有核对过。",
         "details": "详情",
         "none": "这次构建之前没有运行核对，所以没有报告。",
-        "total": "{pages} 页，展示 {shown} 段，交代清楚 {accounted} 段；运行 {blocks} 个代码块，"
-        "比对 {claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个。"
+        "total": "两种语言合计 {pages} 页，代码和输出 {shown} 段，其中 {accounted} 段有着落；"
+        "核对 {blocks} 个代码块、{claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个。"
         "Python {python}，torch {torch}。",
         "head": "行 内容 规则 结论",
         "block": "代码块",
@@ -31,7 +31,23 @@ _WORDS = {
         "fails": "不成立",
         "proved wrong": "确实是错的",
         "skipped": "跳过",
-        "not code": "不是代码",
+        "not judged": "不作判断",
+        "name": "名字",
+        "text": "提及",
+        "comparison": "比较",
+        "table": "表格",
+        "shape": "形状",
+        "keyword": "关键字",
+        "call": "调用",
+        "number": "数字",
+        "expression": "表达式",
+        "path": "路径",
+        "quotation": "引用",
+        "assignment": "赋值",
+        "literal": "字面值",
+        "command": "命令",
+        "import": "导入",
+        "string": "字符串",
     },
     "en": {
         "proved": "Checked: {what}, torch {torch}.",
@@ -43,18 +59,14 @@ _WORDS = {
         "unknown": "This page has not been checked yet.",
         "details": "Details",
         "none": "The checks were not run before this build, so there is no report.",
-        "total": "{pages} pages, {shown} blocks of code and output shown, {accounted} accounted "
-        "for; {blocks} blocks run, {claims} claims and {outputs} outputs compared, "
-        "{skipped} skipped. Python {python}, torch {torch}.",
+        "total": "In both languages together, {pages} pages, {shown} blocks of code and output, "
+        "{accounted} of them accounted for; {blocks} blocks, {claims} claims and {outputs} "
+        "outputs checked, {skipped} skipped. Python {python}, torch {torch}.",
         "head": "line what rule verdict",
         "block": "block",
         "output": "output",
         "listing": "listing",
-        "holds": "holds",
-        "fails": "fails",
         "proved wrong": "wrong, as said",
-        "skipped": "skipped",
-        "not code": "not code",
     },
 }
 
@@ -99,7 +111,8 @@ def _folded(entry: PageEntry, words: dict[str, str]) -> str:
     rows += [(o.line, words["output"], "", o.verdict, "") for o in entry.outputs]
     rows += [(q.line, words["listing"], q.spec, q.verdict, "") for q in entry.listings]
     rows += [
-        (c.line, f"<code>{escape(c.span)}</code>", c.rule, c.verdict, "") for c in entry.claims
+        (c.line, f"<code>{escape(c.span)}</code>", words.get(c.rule, c.rule), c.verdict, "")
+        for c in entry.claims
     ]
     head = "".join(f"<th>{word}</th>" for word in words["head"].split())
     body = "".join(

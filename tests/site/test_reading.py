@@ -48,7 +48,7 @@ def test_switch_keeps_the_section_scrolled_to(open_page: Open) -> None:
     page = open_page("questions/scores.html")
     page.wait_for_load_state("networkidle")
     page.evaluate("document.querySelector('#q13-transpose').scrollIntoView()")
-    page.wait_for_url("**#q13-transpose", timeout=5000)
+    page.wait_for_url("**#q13-transpose")
     page.get_by_role("link", name="English").click()
     page.wait_for_url("**/en/questions/scores.html#q13-transpose")
 
@@ -87,8 +87,8 @@ def test_search_finds_the_right_page_first(open_page: Open, address: str, query:
     box.click()
     box.press_sequentially(query)
     box.press("End")  # typed Chinese sends no key event of its own
-    page.locator(".md-search-result__item").first.wait_for(timeout=10_000)
-    for _ in range(30):  # what is shown at first may still answer the first letters alone
+    page.locator(".md-search-result__item").first.wait_for()
+    for _ in range(300):  # what is shown at first may still answer the first letters alone
         links = page.locator(".md-search-result__link").evaluate_all("all => all.map(a => a.href)")
         paths = [re.sub(r"\?[^#]*", "", link.removeprefix(address)) for link in links]
         # A page is listed with its best section below it.

@@ -70,7 +70,7 @@ both = torch.cat(weights.memory, dim=1)[0]  # (8, words, characters)
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# Down the diagonal of most heads runs an alignment that nobody taught: each word looks at the character that it translates. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at the one with `0.99`, head 4 at the other with `0.89`. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
+# In several heads each word looks most at the character that it translates, as head 1 of the second layer shows: an alignment that nobody taught. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at the one with `0.99`, head 4 at the other with `0.89`. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
 #
 # ## Any sentence, any module {#sentence}
 #
@@ -117,7 +117,7 @@ _, by_head = theirs(X, X, X, average_attn_weights=False)
 print(averaged.shape, torch.allclose(by_head, seen))
 
 # %% [markdown]
-# Feed `by_head[0]` to `plot.heatmap`. It is `(1, 4, 6, 6)` in all; in `averaged`, `(1, 6, 6)`, the heads are gone.
+# Feed `by_head[0]` to `plot.heatmap`. All of `by_head` is `(1, 4, 6, 6)`; in `averaged`, `(1, 6, 6)`, the heads are gone.
 #
 # ## How sharply does a head look? {#entropy}
 #
@@ -226,7 +226,7 @@ print((w[0] @ V).numpy().round(4), (other @ V).numpy().round(4))
 plot.heatmap(torch.stack((w[0], other)), ["w", "w′"], list("01234567"))
 
 # %% [markdown]
-# The first row says "mostly key 3", the second says "not key 3 at all", and the model cannot tell them apart: `torch.allclose(w[0] @ V, other @ V)`. Both are positive and sum to 1, so both could come out of a softmax. That is luck, for the second might have needed negative numbers. How often is there such luck?
+# The first row says "mostly key 3", the second says "not key 3 at all", and the model cannot tell them apart: `torch.allclose(w[0] @ V, other @ V)`. Neither has a negative number and both sum to 1, so both could be weights. That is luck, for the second might have needed negative numbers. How often is there such luck?
 
 # %%
 for num_keys in (8, 16, 32, 64):
@@ -299,7 +299,7 @@ for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
 #
 # ## Try it yourself {#try}
 #
-# - Set `text` to 三万零四百零七. Chinese counts in ten thousands, English in thousands, so 三万 is "thirty thousand". On which character does "thirty" depend beside 三? Expect 万: hide it, and all of the probability is gone.
+# - Set `text` to 三万零四百零七. Chinese counts in ten thousands, English in thousands, so 三万 is "thirty thousand". On which character does "thirty" depend besides 三? Expect 万: hide it, and all of the probability is gone.
 # - Remove all four heads of a layer, `right_without(*(("memory", 1, head) for head in (1, 2, 3, 4)))`{.text}. Without one of the two layers of cross-attention expect about 50 of 500; without the first layer of the encoder's attention, about 400.
 #
 # ## Where next {#next}

@@ -112,7 +112,7 @@ print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 #
 # ## Time {#time}
 #
-# Computing them block by block saves no multiplications: each query still meets each key. Both take turns in one run, and each keeps its best of four rounds. The numbers are those of the machine that built this page; yours will differ.
+# Computing the scores block by block saves no multiplications: each query still meets each key. Both take turns in one run, and each keeps its best of four rounds. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import time

@@ -75,7 +75,8 @@ for width in (8, 32, 128):
     first = sinusoidal(61, width, dtype=torch.float64)
     widths[f"d_model = {width}"] = first @ first[0] / (width / 2)
 
-plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)", zh={"distance": "距离"})
+y_label = "PE(p) · PE(q) ÷ (d_model / 2)"
+plot.lines(widths, x_label="distance", y_label=y_label, zh={"distance": "距离"})
 
 # %% [markdown]
 # The line falls quickly at first, and not evenly: here and there a position farther away is more alike than a nearer one. Nor does it die away: in a wide code many columns hardly move. And it cannot tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. A model that is to tell them apart needs $W_q$ and $W_k$ to turn the code first.
@@ -200,7 +201,7 @@ plot.lines(
 # %% [markdown]
 # - **None**: about one in five on 24 tokens, fewer on 96. Guessing would be one in ten; which tokens are there, and how often, is all that it can know.
 # - **Learned**: right on 24 tokens, and guessing as soon as it comes to rows of its table that no training has touched.
-# - **Sine**: right on 24 tokens, `short["sine"] > 0.95`. Beyond, it falls just as steeply, though the code is defined everywhere and one rotation would do. What training found is good for 24 positions. It comes up again around 66, perhaps because the two quickest pairs are almost back where they were 44 positions before: `torch.allclose(circles[44, :2], circles[0, :2], atol=0.4)`. It even loses some of the first 24, because there are keys now that it never learned to leave alone.
+# - **Sine**: right on 24 tokens, `short["sine"] > 0.95`. Beyond, it falls just as steeply, though the code is defined everywhere and one rotation would do. What training found is good for 24 positions. It comes up again around 66, perhaps because the two quickest pairs are roughly back where they were 44 positions before: `torch.allclose(circles[44, :2], circles[0, :2], atol=0.4)`. It even loses some of the first 24, because there are keys now that it never learned to leave alone.
 # - **Sine, random start**: the best of the four beyond 24, without being right throughout. It has met every position; but it has not met sequences of 96 tokens, in which more keys compete for each query's weight.
 #
 # ## What to take away {#take-away}

@@ -12,7 +12,7 @@
 #
 # - how many operations have to wait for one another, over the length;
 # - how the time grows, on the machine that built this page;
-# - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
+# - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient arrives from afar, before training and after it.
 #
 # ## Steps in a row {#steps}
@@ -233,7 +233,7 @@ for kind, (of_30, of_60) in latest.items():
     print(f"{kind:9} of 30: {of_30:.2f}   of 60: {of_60:.2f}")
 
 # %% [markdown]
-# Here the GRU and the LSTM are ahead, and even the plain RNN keeps up with attention, as the latest mark is usually near. At twice the length they go on working, the plain one a little less well, because what they do at each token does not depend on how many there are: `latest["LSTM"][1] > 0.95`. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
+# Here the GRU and the LSTM are ahead, and even the plain RNN keeps up with attention, as the latest mark is usually near. At twice the length they go on working, because what they do at each token does not depend on how many there are; the plain one does a little less well: `latest["LSTM"][1] > 0.95`. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
 #
 # ## The gradient, before training and after {#gradient}
 #
@@ -273,7 +273,7 @@ plot.lines(
 # ## What to take away {#take-away}
 #
 # - Steps in a row grow with the length for every recurrent network and for attention not at all. What that is worth in time depends on the machine and on the length.
-# - A vanishing gradient at the start is an obstacle and no verdict. Gates overcome it here; the plain RNN does not.
+# - A vanishing gradient at the start is an obstacle, but not the end. Gates overcome it here; the plain RNN does not.
 # - Attention is good at finding. Recurrent networks are good at keeping up to date, and at going on for longer than they were trained.
 # - Two small tasks, one seed each: enough to refute a slogan, too little to make a new one.
 #

@@ -113,7 +113,7 @@ plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chine
 #
 # ## Numbers it has never seen {#unseen}
 #
-# Now the long count: 10 000 held-out numbers, and 1000 from each of three ranges out of which no number at all was learned from.
+# Now the long count: 10 000 held-out numbers, and 1000 from each of three ranges from which no number at all was learned.
 
 # %%
 for name, count in accuracy(run.model, 10_000).items():
@@ -122,7 +122,7 @@ for name, count in accuracy(run.model, 10_000).items():
 # %% [markdown]
 # The ranges come out as well as the rest: every digit has been met at every place, only never these together.
 #
-# The library ships with weights that were trained in just this way. Are yours the same, bit by bit?
+# The library ships with weights that were trained in just this way. Are yours the same, bit for bit?
 
 # %%
 recipe = json.loads(numerals.CHECKPOINT.with_suffix(".json").read_text())
@@ -191,9 +191,9 @@ for layer, seen in enumerate(weights.memory, 1):
         print(f"layer {layer} head {head}   {at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}")
 
 # %% [markdown]
-# In the last layer heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it: whether 五 becomes "five" or "fifty" has to be read there.
+# In the last layer heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it: whether 五 becomes "five" or "fifty" has to be read there. A row need not sum to 1: the last digit has no unit behind it, so the columns are averages over different words.
 #
-# The heads that look at their own side, by how far away the thing is that they look at:
+# The heads that look at their own side, by how far away the thing is that they look at; the first place may also be the one before, and then counts twice:
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
@@ -300,7 +300,7 @@ def no_scaling(model):
 compare(no_scaling)
 
 # %% [markdown]
-# It learns, and more slowly. Here $d_k$ is only 16; [the longer the vectors, the more it matters](scaling.py#spread).
+# It learns, but more slowly. Here $d_k$ is only 16; [the longer the vectors, the more it matters](scaling.py#spread).
 #
 # Without residual connections, a sublayer gives its change alone:
 
@@ -314,7 +314,7 @@ def no_residual(model):
 compare(no_residual)
 
 # %% [markdown]
-# In this time it learns hardly anything, and repeats a single word. What a character is hardly reaches the upper layers, and the gradient [hardly reaches the lower ones](../chapters/layers.md).
+# In this time it learns hardly anything, and repeats a single word. Little of what each character is gets through to the upper layers, and little of the gradient [to the lower ones](../chapters/layers.md).
 #
 # ## Try it yourself {#try}
 #

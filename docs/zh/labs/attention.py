@@ -70,7 +70,7 @@ both = torch.cat(weights.memory, dim=1)[0]  # (8, words, characters)
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# 多数头的表里，对角线都亮着：每个词看着它所翻译的那个字。这种对齐，谁也没有教过。再读 thirty 这一行，它翻译的是“三”和“十”两个字。第 2 层的第 3 个头看着前一个，权重 `0.99`；第 4 个头看着后一个，权重 `0.89`。多个头的用处就在这里：只有一行权重的话，就只能把两者混在一起（[为什么要分头](../questions/heads.md#q1-why-heads)）。
+# 有好几个头，每个词最看重的正是它所翻译的那个字，比如第 2 层的第 1 个头。这种对齐，谁也没有教过。再读 thirty 这一行，它翻译的是“三”和“十”两个字。第 2 层的第 3 个头看着前一个，权重 `0.99`；第 4 个头看着后一个，权重 `0.89`。多个头的用处就在这里：只有一行权重的话，就只能把两者混在一起（[为什么要分头](../questions/heads.md#q1-why-heads)）。
 #
 # ## 任何句子，任何模块 {#sentence}
 #
@@ -117,7 +117,7 @@ _, by_head = theirs(X, X, X, average_attn_weights=False)
 print(averaged.shape, torch.allclose(by_head, seen))
 
 # %% [markdown]
-# 把 `by_head[0]` 交给 `plot.heatmap` 就行。整个张量是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
+# 把 `by_head[0]` 交给 `plot.heatmap` 就行。整个 `by_head` 是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
 #
 # ## 一个头看得有多集中？ {#entropy}
 #
@@ -226,7 +226,7 @@ print((w[0] @ V).numpy().round(4), (other @ V).numpy().round(4))
 plot.heatmap(torch.stack((w[0], other)), ["w", "w′"], list("01234567"))
 
 # %% [markdown]
-# 第一行说“主要看键 3”，第二行说“根本不看键 3”，模型却分不出来：`torch.allclose(w[0] @ V, other @ V)`。两行都是正数，加起来都是 1，都可能出自 softmax。这有点运气，因为第二行本来也可能要用到负数。这样的运气有多常见？
+# 第一行说“主要看键 3”，第二行说“根本不看键 3”，模型却分不出来：`torch.allclose(w[0] @ V, other @ V)`。两行都没有负数，加起来都是 1，都可以当权重。这有点运气，因为第二行本来也可能要用到负数。这样的运气有多常见？
 
 # %%
 for num_keys in (8, 16, 32, 64):

@@ -75,7 +75,8 @@ for width in (8, 32, 128):
     first = sinusoidal(61, width, dtype=torch.float64)
     widths[f"d_model = {width}"] = first @ first[0] / (width / 2)
 
-plot.lines(widths, x_label="distance", y_label="PE(p) · PE(q)", zh={"distance": "距离"})
+y_label = "PE(p) · PE(q) ÷ (d_model / 2)"
+plot.lines(widths, x_label="distance", y_label=y_label, zh={"distance": "距离"})
 
 # %% [markdown]
 # 线一开始降得很快，但不是一路往下：有的位置更远，反而更相似。它也不会一直降到没有：编码宽的时候，许多列几乎不动。而且它分不清前后：`torch.allclose(alike[100, 95], alike[100, 105])`。模型要分清前后，得靠 $W_q$ 和 $W_k$ 先把编码转一转。
@@ -200,7 +201,7 @@ plot.lines(
 # %% [markdown]
 # - **没有位置（none）**：24 个词元时约对五分之一，96 个时更少。纯猜是十分之一；它能知道的，只有序列里有哪些词元、各有几个。
 # - **可学习的表（learned）**：24 个词元全对；一碰到表里没有训练过的行，就只能猜。
-# - **正弦编码（sine）**：24 个词元全对，`short["sine"] > 0.95`。再往后，跌得一样陡，尽管编码处处有定义，一个旋转就够用。训练找到的东西只对这 24 个位置管用。在 66 附近又回升了，也许是因为最快的两对列与 44 个位置之前几乎一样：`torch.allclose(circles[44, :2], circles[0, :2], atol=0.4)`。就连前 24 个也错了一些，因为多出来的那些键，它从没学过要避开。
+# - **正弦编码（sine）**：24 个词元全对，`short["sine"] > 0.95`。再往后，跌得一样陡，尽管编码处处有定义，一个旋转就够用。训练找到的东西只对这 24 个位置管用。在 66 附近又回升了，也许是因为最快的两对列大致回到了 44 个位置之前的样子：`torch.allclose(circles[44, :2], circles[0, :2], atol=0.4)`。就连前 24 个也错了一些，因为多出来的那些键，它从没学过要避开。
 # - **正弦编码，随机起点（sine, random start）**：在 24 之后，它是四个里最好的，但也不是全对。每个位置它都见过；可是 96 个词元的序列它没见过，那里有更多的键来争每个查询的权重。
 #
 # ## 记住什么 {#take-away}

@@ -191,9 +191,9 @@ for layer, seen in enumerate(weights.memory, 1):
         print(f"layer {layer} head {head}   {at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}")
 
 # %% [markdown]
-# 最后一层的第 2、3 个头看数字。第 4 个头，还有第一层的第 1 个头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。
+# 最后一层的第 2、3 个头看数字。第 4 个头，还有第一层的第 1 个头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。一行加起来不必是 1：最后一个数字后面没有单位，几列是对不同的词取的平均。
 #
-# 再看那些只看自己这一边的头，按所看之处的远近来分：
+# 再看那些只看自己这一边的头，按所看之处的远近来分；第一个位置也可能恰好是前一个，那就算了两次：
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
