@@ -33,7 +33,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
 
 # %% [markdown]
-# The last column stays at 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread at every length.
+# The last column stays close to 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread at every length.
 #
 # ## What softmax makes of it {#softmax}
 #

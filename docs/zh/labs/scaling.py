@@ -33,7 +33,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
 
 # %% [markdown]
-# 最后一列始终是 1：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论多长，分数的离散程度都一样。
+# 最后一列始终在 1 左右：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论多长，分数的离散程度都一样。
 #
 # ## softmax 之后会怎样 {#softmax}
 #
