@@ -11,7 +11,8 @@ convention X, to_X goes there from ours, and from_X comes back:
 | additive | added to the scores | as ours | -inf |
 | attention_mask | Hugging Face's models | (batch, key) | 0 |
 | valid_lens | d2l | (batch,), (batch, query) | any key from that number on |
-| one_hides | some notebooks | as ours | 1 |
+| zero_hides | code that fills where mask == 0 | as ours, or (batch, query, key) | 0 |
+| one_hides | code that adds mask * -1e9 | as ours | 1 |
 
 A mask that the other convention cannot express raises a ValueError.
 """
@@ -194,6 +195,18 @@ def from_valid_lens(valid_lens: Tensor, key_len: int) -> Tensor:
     lens = valid_lens[:, None] if valid_lens.dim() == 1 else valid_lens
     keys = torch.arange(key_len, device=valid_lens.device)
     return keys < lens[:, None, :, None]  # (batch, 1, query, key_len)
+
+
+def to_zero_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
+    """A mask of the same shape in which 0 hides and 1 shows."""
+    _check_boolean("mask", mask)
+    return mask.to(dtype)
+
+
+def from_zero_hides(zero_hides: Tensor) -> Tensor:
+    """Our mask from one in which 0 hides; (batch, query, key) gets an axis for the heads."""
+    mask = as_boolean("zero_hides", zero_hides)
+    return mask[:, None] if mask.dim() == 3 else mask
 
 
 def to_one_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:

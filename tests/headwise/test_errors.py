@@ -36,6 +36,7 @@ from headwise.masks import (
     to_one_hides,
     to_sdpa,
     to_valid_lens,
+    to_zero_hides,
 )
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
@@ -269,6 +270,7 @@ def test_combining_other_than_boolean_masks_of_one_device_is_refused() -> None:
         (lambda: from_attention_mask(SEEN[0]), ("attention_mask: got shape (3,)",)),
         (lambda: to_valid_lens(SEEN), ("mask: got shape (2, 3)",)),
         (lambda: from_valid_lens(X, 3), ("valid_lens: got shape (2, 3, 8)", "(batch, query)")),
+        (lambda: to_zero_hides(X), ("mask: got dtype torch.float32",)),
         (lambda: to_one_hides(X), ("mask: got dtype torch.float32",)),
     ],
 )

@@ -16,6 +16,7 @@ from headwise.masks import (
     from_one_hides,
     from_sdpa,
     from_valid_lens,
+    from_zero_hides,
     to_additive,
     to_attention_mask,
     to_attn_mask,
@@ -23,8 +24,9 @@ from headwise.masks import (
     to_one_hides,
     to_sdpa,
     to_valid_lens,
+    to_zero_hides,
 )
-from headwise.variants import FoldedHeads, OneHides
+from headwise.variants import FoldedHeads, OneHides, ParameterOnly, SeparateInputs
 
 BATCH, HEADS, QUERY, KEY, D_MODEL = 3, 2, 4, 5, 8
 
@@ -101,6 +103,7 @@ def test_combining_nothing_hides_nothing() -> None:
 def test_round_trip_through_sdpa_and_additive_and_one_hides(mask: Tensor) -> None:
     assert torch.equal(from_sdpa(to_sdpa(mask)), mask)
     assert torch.equal(from_one_hides(to_one_hides(mask)), mask)
+    assert torch.equal(from_zero_hides(to_zero_hides(mask)), mask)
     for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
         additive = to_additive(mask, dtype)
         assert additive.dtype == dtype
@@ -239,6 +242,19 @@ def test_valid_lens_mean_what_the_folded_form_means(shape: tuple[int, ...]) -> N
     same(out[item, i], alone[0, 0])
 
 
+def test_zero_hides_means_what_the_forms_that_fill_where_zero_mean() -> None:
+    query, _ = inputs()
+    zero_hides = torch.tril(torch.ones(BATCH, QUERY, QUERY))
+    zero_hides[1, :, 1] = 0
+    source = SeparateInputs(D_MODEL, HEADS).double().eval()
+    ours = convert(source, MultiHeadAttention(D_MODEL, HEADS).double())
+    mask = from_zero_hides(zero_hides)
+    assert mask.shape == (BATCH, 1, QUERY, QUERY)
+    same(source(query, query, query, zero_hides), ours(query, mask=mask))
+    form = convert(source, ParameterOnly(D_MODEL, HEADS).double())
+    same(form(query, to_zero_hides(mask))[0], ours(query, mask=mask))
+
+
 def test_one_hides_means_what_the_form_of_that_name_means() -> None:
     ours, _ = pair()
     form = convert(ours, OneHides(D_MODEL, HEADS).double())
@@ -287,6 +303,8 @@ def test_the_lowest_number_of_a_dtype_hides(dtype: torch.dtype) -> None:
 def test_numbers_other_than_zero_and_one_are_not_a_mask() -> None:
     with pytest.raises(ValueError, match=r"attention_mask: got -1 in it, expected 0 and 1 alone"):
         from_attention_mask(torch.tensor([[1, -1]]))
+    with pytest.raises(ValueError, match=r"zero_hides: got 2\.0 in it"):
+        from_zero_hides(torch.tensor([2.0]))
     with pytest.raises(ValueError, match=r"one_hides: got 2\.0 in it"):
         from_one_hides(torch.tensor([2.0]))
 

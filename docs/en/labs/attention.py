@@ -105,7 +105,7 @@ plot.heatmap(seen_too[0], characters)
 # %% [markdown]
 # These tables mean nothing, and look like it: an even share would be 1/6, and all weights lie around it, `0.05 < min(seen.min(), seen_too.min())` and `max(seen.max(), seen_too.max()) < 0.31`. One thing is true of them, though: both "the" get the same weights, `torch.allclose(seen[..., 0], seen[..., 4])`, because without a positional encoding they are the same vector.
 #
-# If your model uses `nn.MultiheadAttention`, ask it for each head by itself; otherwise it hands out the average ([more on that module](../chapters/pytorch.md#weights)).
+# If your model uses `nn.MultiheadAttention`, ask it for each head by itself; otherwise it hands out the average ([more on that module](../chapters/pytorch.md#weights)). Inside `nn.TransformerEncoderLayer` you cannot ask: the layer calls its attention with `need_weights=False`{.text}. Two hooks ask for you, one before the call and one after it.
 
 # %%
 from headwise.convert import convert
@@ -116,8 +116,25 @@ _, averaged = theirs(X, X, X)
 _, by_head = theirs(X, X, X, average_attn_weights=False)
 print(averaged.shape, torch.allclose(by_head, seen))
 
+
+def ask(module, args, kwargs):
+    return args, kwargs | {"need_weights": True, "average_attn_weights": False}
+
+
+layer = nn.TransformerEncoderLayer(32, 4, batch_first=True)
+encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).double().eval()
+per_layer = []
+for module in encoder.modules():
+    if isinstance(module, nn.MultiheadAttention):
+        module.register_forward_pre_hook(ask, with_kwargs=True)
+        module.register_forward_hook(lambda module, args, out: per_layer.append(out[1]))
+with torch.no_grad():
+    encoder(X)
+print([tuple(weights.shape) for weights in per_layer])
+plot.heatmap(per_layer[1][0], tokens)
+
 # %% [markdown]
-# Feed `by_head[0]` to `plot.heatmap`. All of `by_head` is `(1, 4, 6, 6)`; in `averaged`, `(1, 6, 6)`, the heads are gone.
+# The map is that of the second layer of PyTorch's encoder, also untrained; `by_head[0]` can be drawn in the same way. All of `by_head` is `(1, 4, 6, 6)`; in `averaged`, `(1, 6, 6)`, the heads are gone.
 #
 # ## How sharply does a head look? {#entropy}
 #

@@ -116,11 +116,13 @@ plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chine
 # Now the long count: 10 000 held-out numbers, and 1000 from each of three ranges from which no number at all was learned.
 
 # %%
-for name, count in accuracy(run.model, 10_000).items():
+counts = accuracy(run.model, 10_000)
+for name, count in counts.items():
     print(f"{name:24} {count}")
+worst = min(int(right) / int(of) for right, _, of in map(str.split, counts.values()))
 
 # %% [markdown]
-# The ranges come out as well as the rest: every digit has been met at every place, only never these together.
+# The ranges come out as well as the rest, `worst > 0.95`: every digit has been met at every place, only never these together.
 #
 # The library ships with weights that were trained in just this way. Are yours the same, bit for bit?
 
@@ -257,6 +259,9 @@ def no_causal_mask(model):
         layer.self_attention.register_forward_pre_hook(see_all, with_kwargs=True)
 
 
+results = {}
+
+
 def compare(change):
     model = numerals.new_model(seed=0)
     change(model)
@@ -266,13 +271,14 @@ def compare(change):
     share = exact(model, tested).double().mean().item()
     said = numerals.say(model, ["二百三十五"])[0]
     print(f"{change.__name__:16} loss {loss:.4f}   right {share:6.1%}   二百三十五: {said}")
+    results[change.__name__] = loss, share
 
 
 compare(untouched)
 compare(no_causal_mask)
 
 # %% [markdown]
-# Without the mask the loss is lower, and the model is of no use. While training it could see the next word, and copied it; while translating there is no next word to copy.
+# Without the mask the loss is lower, `results["no_causal_mask"][0] < results["untouched"][0]`, and the model is of no use: `results["no_causal_mask"][1] < 0.05`. While training it could see the next word, and copied it; while translating there is no next word to copy.
 #
 # Now the others. Without positions, the positional encoding is computed and thrown away:
 
@@ -285,7 +291,7 @@ def no_positions(model):
 compare(no_positions)
 
 # %% [markdown]
-# The model knows which characters there are, and not in which order: it writes the right digits in the wrong places.
+# The model knows which characters there are, and not in which order: it writes the right digits in the wrong places, `results["no_positions"][1] < 0.5 < results["untouched"][1]`.
 #
 # Without scaling, the queries are made larger by the $\sqrt{d_k}$ that the scores are divided by:
 
@@ -300,7 +306,7 @@ def no_scaling(model):
 compare(no_scaling)
 
 # %% [markdown]
-# It learns, but more slowly. Here $d_k$ is only 16; [the longer the vectors, the more it matters](scaling.py#spread).
+# It learns, but more slowly: `results["no_scaling"][0] > results["untouched"][0]`. Here $d_k$ is only 16; [the longer the vectors, the more it matters](scaling.py#spread).
 #
 # Without residual connections, a sublayer gives its change alone:
 
@@ -314,7 +320,7 @@ def no_residual(model):
 compare(no_residual)
 
 # %% [markdown]
-# In this time it learns hardly anything, and repeats a single word. Little of what each character is gets through to the upper layers, and little of the gradient [to the lower ones](../chapters/layers.md).
+# In this time it learns hardly anything, `results["no_residual"][1] < 0.05`, and repeats a single word. Little of what each character is gets through to the upper layers, and little of the gradient [to the lower ones](../chapters/layers.md).
 #
 # ## Try it yourself {#try}
 #

@@ -105,7 +105,7 @@ plot.heatmap(seen_too[0], characters)
 # %% [markdown]
 # 这些表没有任何意义，看上去也是如此：平分的话每格是 1/6，所有的权重都在它上下，`0.05 < min(seen.min(), seen_too.min())`，`max(seen.max(), seen_too.max()) < 0.31`。不过有一点是真的：两个 the 得到的权重一样，`torch.allclose(seen[..., 0], seen[..., 4])`，因为没有位置编码，它们就是同一个向量。
 #
-# 如果你的模型用的是 `nn.MultiheadAttention`，就让它把各头分开给你；不说的话，它给的是平均值（[关于这个模块](../chapters/pytorch.md#weights)）。
+# 如果你的模型用的是 `nn.MultiheadAttention`，就让它把各头分开给你；不说的话，它给的是平均值（[关于这个模块](../chapters/pytorch.md#weights)）。如果它在 `nn.TransformerEncoderLayer` 里面，就没法直接要：那一层调用注意力时写死了 `need_weights=False`{.text}。可以用两个钩子代你去要，一个在调用之前，一个在调用之后。
 
 # %%
 from headwise.convert import convert
@@ -116,8 +116,25 @@ _, averaged = theirs(X, X, X)
 _, by_head = theirs(X, X, X, average_attn_weights=False)
 print(averaged.shape, torch.allclose(by_head, seen))
 
+
+def ask(module, args, kwargs):
+    return args, kwargs | {"need_weights": True, "average_attn_weights": False}
+
+
+layer = nn.TransformerEncoderLayer(32, 4, batch_first=True)
+encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).double().eval()
+per_layer = []
+for module in encoder.modules():
+    if isinstance(module, nn.MultiheadAttention):
+        module.register_forward_pre_hook(ask, with_kwargs=True)
+        module.register_forward_hook(lambda module, args, out: per_layer.append(out[1]))
+with torch.no_grad():
+    encoder(X)
+print([tuple(weights.shape) for weights in per_layer])
+plot.heatmap(per_layer[1][0], tokens)
+
 # %% [markdown]
-# 把 `by_head[0]` 交给 `plot.heatmap` 就行。整个 `by_head` 是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
+# 图上是 PyTorch 编码器的第二层，同样没训练过；`by_head[0]` 也可以这样画。整个 `by_head` 是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
 #
 # ## 一个头看得有多集中？ {#entropy}
 #
