@@ -139,6 +139,16 @@ def test_page_reads_whole_on_a_phone_without_scripts(open_page: Open, path: str)
         "all => all.map(e => e.getBoundingClientRect()).map(b => Math.min(b.width, b.height))"
     )
     assert all(size > 1 for size in sizes if size)
+    # The font has one root; what stands under it has to be no taller, and is followed closely.
+    roots = page.locator("msqrt").evaluate_all(
+        """all => all.map(e => {
+            const size = parseFloat(getComputedStyle(e).fontSize);
+            const whole = e.getBoundingClientRect();
+            const last = e.lastElementChild.getBoundingClientRect();
+            return [e.textContent, whole.height / size, (whole.right - last.right) / size];
+        })"""
+    )
+    assert [root for root in roots if root[1] > 1.35 or root[2] > 0.1] == []
     # What is folded opens without scripts too.
     for summary in page.locator("article details > summary").all()[:3]:
         summary.click()
