@@ -233,7 +233,7 @@ for kind, (of_30, of_60) in latest.items():
     print(f"{kind:9} of 30: {of_30:.2f}   of 60: {of_60:.2f}")
 
 # %% [markdown]
-# Here the GRU and the LSTM are ahead, and even the plain RNN keeps up with attention, as the latest mark is usually near. At twice the length they go on working, because what they do at each token does not depend on how many there are; the plain one does a little less well: `latest["LSTM"][1] > 0.95`. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
+# Here the GRU and the LSTM are ahead, and even the plain RNN keeps up with attention, as the latest mark is usually near. At twice the length they go on working, `latest["LSTM"][1] > 0.95`, because what they do at each token does not depend on how many there are; the plain one does a little less well. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
 #
 # ## The gradient, before training and after {#gradient}
 #
