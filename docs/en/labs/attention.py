@@ -131,10 +131,10 @@ for module in encoder.modules():
 with torch.no_grad():
     encoder(X)
 print([tuple(weights.shape) for weights in per_layer])
-plot.heatmap(per_layer[1][0], tokens)
+plot.heatmap(per_layer[1][0, 0], tokens)
 
 # %% [markdown]
-# The map is that of the second layer of PyTorch's encoder, also untrained; `by_head[0]` can be drawn in the same way. All of `by_head` is `(1, 4, 6, 6)`; in `averaged`, `(1, 6, 6)`, the heads are gone.
+# The map is that of one head in the second layer of PyTorch's encoder, also untrained; `by_head[0]` can be drawn in the same way, with all its heads. All of `by_head` is `(1, 4, 6, 6)`; in `averaged`, `(1, 6, 6)`, the heads are gone.
 #
 # ## How sharply does a head look? {#entropy}
 #

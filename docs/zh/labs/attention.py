@@ -131,10 +131,10 @@ for module in encoder.modules():
 with torch.no_grad():
     encoder(X)
 print([tuple(weights.shape) for weights in per_layer])
-plot.heatmap(per_layer[1][0], tokens)
+plot.heatmap(per_layer[1][0, 0], tokens)
 
 # %% [markdown]
-# 图上是 PyTorch 编码器的第二层，同样没训练过；`by_head[0]` 也可以这样画。整个 `by_head` 是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
+# 图上是 PyTorch 编码器第二层的一个头，同样没训练过；`by_head[0]` 也可以这样画，四个头一起。整个 `by_head` 是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
 #
 # ## 一个头看得有多集中？ {#entropy}
 #
