@@ -45,5 +45,5 @@ drill: .venv/ready
 
 .venv/browser: .venv/ready
 	@echo "== Looking for Chromium"
-	$(BIN)/python -m sitekit.browser
+	$(BIN)/python -m sitekit.chromium_for_tests
 	@touch $@

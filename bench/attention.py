@@ -23,7 +23,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
-from headwise import MultiHeadAttention, convert, padding_mask
+from headwise import MultiHeadAttention, padding_mask
+from headwise.convert import convert
 from headwise.transformer import Transformer
 
 D_MODEL, NUM_HEADS = 768, 12

@@ -25,7 +25,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from sitekit import browser
+from sitekit import chromium_for_tests
 
 ROOT = Path(__file__).parents[1]
 LIGHTHOUSE = "13.5.0"
@@ -134,7 +134,9 @@ def first_visit(address: str) -> dict[str, int]:
     """Requests and bytes over the wire, with an empty cache."""
     seen: list[int] = []
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser.find(), args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=chromium_for_tests.find(), args=["--no-sandbox"]
+        )
         page = chromium.new_page(viewport={"width": 412, "height": 823})
         client = page.context.new_cdp_session(page)
         client.send("Network.enable")
@@ -161,7 +163,7 @@ def lighthouse(address: str) -> dict[str, float]:
     for _ in range(RUNS):
         command = [str(program), address, "--quiet", "--output=json", f"--chrome-flags={flags}"]
         command.append(f"--only-categories={','.join(SCORES)}")
-        environment = os.environ | {"CHROME_PATH": str(browser.find())}
+        environment = os.environ | {"CHROME_PATH": str(chromium_for_tests.find())}
         result = subprocess.run(command, env=environment, check=True, capture_output=True)
         runs.append(json.loads(result.stdout))
     failing = {

@@ -1,7 +1,6 @@
 """Multi-head attention in PyTorch: the code behind the pages."""
 
-from headwise.attention import attention, fused_attention
-from headwise.convert import convert
+from headwise.attention import fused_attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
 from headwise.masks import causal_mask, combine, padding_mask
 from headwise.multi_head import KeyValueCache, MultiHeadAttention
@@ -12,10 +11,8 @@ __all__ = [
     "LinearHead",
     "MultiHeadAttention",
     "ParameterHead",
-    "attention",
     "causal_mask",
     "combine",
-    "convert",
     "fold_heads",
     "fused_attention",
     "merge_heads",

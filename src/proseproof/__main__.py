@@ -6,15 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from proseproof import fresh, report, shapes
-from proseproof.proof import Project
+from proseproof import freshness, report, shape_comments
+from proseproof.prover import Project
 from proseproof.settings import Settings
 
 
 def _update(project: Project, names: list[str]) -> int:
     from proseproof.update import update
 
-    sys.meta_path.insert(0, shapes.Finder(project.settings.rewrite))
+    sys.meta_path.insert(0, shape_comments.Finder(project.settings.rewrite))
     paths = project.paths()
     chosen = [path for path in paths if not names or path in names]
     for path in list(chosen):  # both languages at once
@@ -51,7 +51,7 @@ def _confirm(project: Project, places: list[str], everything: bool) -> int:
         language, other = settings.language(path), project.other(path)
         if language is not None and language[0] == first and other is not None:
             pairs.append((project.page(path), other))
-    recorded = fresh.confirm(settings, pairs, named, everything)
+    recorded = freshness.confirm(settings, pairs, named, everything)
     for key in recorded:
         print(f"recorded {key}")
     print(f"{len(recorded)} sections recorded in {settings.lock}")

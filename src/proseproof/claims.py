@@ -47,9 +47,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from proseproof import shapes
+from proseproof import shape_comments
 from proseproof.execution import Run
-from proseproof.listing import ListingError, definitions, resolve
+from proseproof.listings import ListingError, definitions, resolve
 from proseproof.page import Page, Span
 from proseproof.settings import Settings, source_files
 
@@ -183,7 +183,7 @@ class Judge:
     def __init__(self, settings: Settings, page: Page, run: Run | None, code: Code) -> None:
         self.settings, self.page, self.run, self.code = settings, page, run, code
         self.values: dict[str, Any] = {}
-        self.seen: set[shapes.Shape] = set()
+        self.seen: set[shape_comments.Shape] = set()
         self.asserted: set[str] = set()
         self.output = ""
         self.own = _own(settings.root, settings.rewrite)
@@ -222,7 +222,7 @@ class Judge:
             node = ast.parse(text.removeprefix("."), mode="eval").body
         except (SyntaxError, ValueError):
             return self._not_an_expression(text, wrong)
-        if text.startswith("(") and shapes.parse_dims(text) is not None:
+        if text.startswith("(") and shape_comments.parse_dims(text) is not None:
             return self._shape(text, span.subject)
         if isinstance(node, ast.Constant) or _is_number(node):
             return self._literal(node, span)
@@ -270,7 +270,7 @@ class Judge:
         return "import"
 
     def _shape(self, text: str, subject: str) -> str:
-        dims = shapes.parse_dims(text)
+        dims = shape_comments.parse_dims(text)
         assert dims is not None
         own = getattr(self.values.get(subject), "shape", None)
         if own is None and ast.unparse(dims) in self.asserted:
@@ -283,16 +283,16 @@ class Judge:
                 wanted.append(None)
                 continue
             try:
-                size = shapes.evaluate(item, sizes)
-            except shapes.ShapeError as error:
+                size = shape_comments.evaluate(item, sizes)
+            except shape_comments.ShapeError as error:
                 raise _Fails(f"shape|{error}") from None
             if size is None:
                 raise _Fails(f"shape|nothing here says how large {ast.unparse(item)} is")
             wanted.append(size)
         for shape in known:
             try:
-                shapes.agree(dims, shape, sizes)
-            except shapes.ShapeError:
+                shape_comments.agree(dims, shape, sizes)
+            except shape_comments.ShapeError:
                 continue
             return "shape"
         if own is not None:
@@ -306,7 +306,7 @@ class Judge:
             f"with as many axes: {', '.join(map(str, near[:8])) or 'none'}"
         )
 
-    def _shapes_here(self) -> Iterator[shapes.Shape]:
+    def _shapes_here(self) -> Iterator[shape_comments.Shape]:
         for value in self.values.values():
             yield from _shapes_in(value, 3)
 
@@ -651,7 +651,7 @@ def _known_parameters() -> frozenset[str]:
     return frozenset(found)
 
 
-def _shapes_in(value: Any, depth: int) -> Iterator[shapes.Shape]:
+def _shapes_in(value: Any, depth: int) -> Iterator[shape_comments.Shape]:
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple) and not inspect.isclass(value):
         yield tuple(shape)

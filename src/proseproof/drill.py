@@ -28,11 +28,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proseproof import listing, shapes
+from proseproof import listings, shape_comments
 from proseproof.execution import execute, sweep
-from proseproof.finding import Finding
+from proseproof.messages import Finding
 from proseproof.page import Block, Page, Span
-from proseproof.proof import PageProof, Project, check_project
+from proseproof.prover import PageProof, Project, check_project
 from proseproof.settings import Settings
 
 LEFT_OUT = shutil.ignore_patterns(
@@ -132,7 +132,7 @@ class Author:
                 name
                 for page in self.pages
                 for span in page.spans
-                if shapes.parse_dims(span.text) is not None
+                if shape_comments.parse_dims(span.text) is not None
                 for name in re.findall(r"[A-Za-z_]\w*", span.text)
             }
         )
@@ -191,18 +191,18 @@ class Author:
         return texts
 
     def _shape_digit(self, page: Page, span: Span) -> str | None:
-        if shapes.parse_dims(span.text) is None or span.mark:
+        if shape_comments.parse_dims(span.text) is None or span.mark:
             return None
         return _other_digit(span.text, self.chance)
 
     def _number_digit(self, page: Page, span: Span) -> str | None:
-        if span.mark or shapes.parse_dims(span.text) is not None:
+        if span.mark or shape_comments.parse_dims(span.text) is not None:
             return None
         compared = re.search(r"==|<|>", span.text) or re.fullmatch(r"-?[\d.]+", span.text)
         return _other_digit(span.text, self.chance) if compared else None
 
     def _dimension(self, page: Page, span: Span) -> str | None:
-        if shapes.parse_dims(span.text) is None or span.mark:
+        if shape_comments.parse_dims(span.text) is None or span.mark:
             return None
         return _renamed(span.text, self.names, self.chance)
 
@@ -312,7 +312,7 @@ class Author:
                     yield Change(kind, page.path, line, f"{text} → {new}", done)
         for path, first, last in self._listed():
             source = (self.settings.root / path).read_text(encoding="utf-8")
-            for line, text in shapes.comments_of(source)[0].items():
+            for line, text in shape_comments.comments_of(source)[0].items():
                 new = self._other_shape(text) if first <= line <= last else None
                 changed = _lines_with(source, [(line, text, new)]) if new else None
                 if changed is not None:
@@ -338,7 +338,7 @@ class Author:
             for one in page.listings:
                 path, _, name = one.spec.partition(":")
                 source = (self.settings.root / path).read_text(encoding="utf-8")
-                found[one.spec] = (path, *listing.definitions(source)[name])
+                found[one.spec] = (path, *listings.definitions(source)[name])
         return list(found.values())
 
     def _sources(self) -> Iterator[Change]:
@@ -457,7 +457,7 @@ def _anchor(page: Page, line: int) -> str:
 def _comment_lines(block: Block) -> list[tuple[int, str]]:
     if block.language != "python":
         return []
-    ends = shapes.comments_of(block.code)[0]
+    ends = shape_comments.comments_of(block.code)[0]
     return [(block.first + line - 1, text) for line, text in sorted(ends.items())]
 
 
@@ -746,7 +746,7 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
             import torch
 
             torch.set_num_threads(1)  # threads do not survive a fork
-        sys.meta_path.insert(0, shapes.Finder(settings.rewrite))
+        sys.meta_path.insert(0, shape_comments.Finder(settings.rewrite))
         broken = _before(team[0])
         if broken:
             print(f"the pages do not hold as they are: {broken}", file=sys.stderr)

@@ -25,7 +25,7 @@ from typing import Any
 from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
-from proseproof import shapes, state
+from proseproof import interpreter_state, shape_comments
 from proseproof.figures import displayed
 from proseproof.page import Block, Page
 
@@ -80,8 +80,8 @@ class Run:
     namespace: dict[str, Any] = field(default_factory=dict)
     capture: io.StringIO = field(default_factory=_Capture)
     error: BaseException | None = None
-    watch: shapes.Watch = field(default_factory=shapes.Watch)
-    made: set[shapes.Shape] = field(default_factory=set)
+    watch: shape_comments.Watch = field(default_factory=shape_comments.Watch)
+    made: set[shape_comments.Shape] = field(default_factory=set)
     moved_to: str = ""
     outputs: list[dict[str, Any]] = field(default_factory=list)
     drew_unseeded: bool = False
@@ -143,7 +143,7 @@ def _enter(values: dict[str, Any]) -> None:
     """First thing that a block's code calls: the names a fresh interpreter would have."""
     run = _running[-1]
     values.pop("__MODULE__", None)
-    values |= {"__name__": "__main__", **shapes.namespace()}
+    values |= {"__name__": "__main__", **shape_comments.namespace()}
     run.namespace = values
     sys.modules["__main__"] = _Main(values, run.page.path)
     sys.stdout = run.capture
@@ -179,7 +179,7 @@ def compiled(run: Run, path: str, accelerator: str, display: bool) -> CodeType:
     With `display`, the value of a last expression is kept, which a notebook would show.
     """
     block = run.block
-    tree, lost = shapes.rewrite(block.code, path, block.first - 1)
+    tree, lost = shape_comments.rewrite(block.code, path, block.first - 1)
     run.lost_comments = [line + block.first - 1 for line in lost]
     if accelerator:
         _ForAccelerator(accelerator).visit(tree)
@@ -277,7 +277,7 @@ def execute(
     `shared` is the namespace of a lab, whose cells build on one another; the caller keeps the
     state then. `accelerator` is the device that stands for CUDA, `within` the stage it needs.
     """
-    run = Run(page, block, watch=shapes.Watch(page.path))
+    run = Run(page, block, watch=shape_comments.Watch(page.path))
     load_what_has_global_state(page)
     _fresh_lines(page)
     try:
@@ -292,7 +292,7 @@ def execute(
             error.end_lineno = None
         return run
     _running.append(run)
-    shapes.watches.append(run.watch)
+    shape_comments.watches.append(run.watch)
     try:
         if shared is not None:
             with _recording(run, shapes_wanted):
@@ -302,10 +302,10 @@ def execute(
                 run.outputs.append(stream)
             run.outputs += displayed(shared.pop(SHOWN, None))
         else:
-            with state.restored():
+            with interpreter_state.restored():
                 os.chdir(scratch())
-                state.seed(seed)
-                before = state.random_state()
+                interpreter_state.seed(seed)
+                before = interpreter_state.random_state()
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 carrier = CodeBlock(code, block.line, "python")
                 stage = within or contextlib.nullcontext()
@@ -316,12 +316,12 @@ def execute(
                 run.moved_to = "" if here == scratch() else here
     finally:
         _running.pop()
-        shapes.watches.remove(run.watch)
+        shape_comments.watches.remove(run.watch)
     first, last = block.first, block.first + len(block.code.splitlines())
     if run.error is None:
         run.unrun_comments = [
             line
-            for (path, line), comment in shapes.registry.items()
+            for (path, line), comment in shape_comments.registry.items()
             if path == page.path and first <= line < last and not comment.ran
         ]
         run.unrun_comments = sorted({*run.unrun_comments, *run.lost_comments})
@@ -342,7 +342,7 @@ def load_what_has_global_state(page: Page) -> None:
 
 
 def _drew_unseeded(before: dict[str, Any], seed: int) -> bool:
-    after = state.random_state()
+    after = interpreter_state.random_state()
     # A generator that the block itself loaded was never seeded by us.
     moved = {name for name, value in after.items() if before.get(name) != value}
     torch = sys.modules.get("torch")
@@ -355,4 +355,4 @@ def is_window(error: BaseException | None) -> bool:
     """True for an error that says a block wanted to open a window."""
     if error is None:
         return False
-    return isinstance(error, state.WindowError) or type(error).__name__ == "TclError"
+    return isinstance(error, interpreter_state.WindowError) or type(error).__name__ == "TclError"

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from proseproof.finding import Finding, diff
+from proseproof.messages import Finding, diff
 from proseproof.outputs import FLOAT
 
 TAG = re.compile(r"<[^<>]*>")

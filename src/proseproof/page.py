@@ -20,8 +20,8 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from proseproof.finding import Finding
-from proseproof.listing import INCLUDE
+from proseproof.listings import INCLUDE
+from proseproof.messages import Finding
 
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
 COMMENT = re.compile(r"^\s*<!--\s*(?P<body>.*?)\s*-->\s*$")

@@ -46,7 +46,7 @@ class Settings:
     homes: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     to_come: tuple[str, ...] = ()
-    lock: str = "docs/proof.lock"
+    lock: str = "docs/translations.lock"
     report: str = ".cache/proseproof/report.json"
 
     @classmethod

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from proseproof import figures, fresh, labs, outputs
+from proseproof import figures, freshness, lab_runner, outputs
 from proseproof.execution import execute
-from proseproof.finding import Finding
+from proseproof.messages import Finding
 from proseproof.page import Block
-from proseproof.proof import PageProof, Project
+from proseproof.prover import PageProof, Project
 
 MARK = "<!--pytest-codeblocks:expected-output-->"
 
@@ -26,16 +26,16 @@ def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
 
 def _record(proof: PageProof) -> tuple[bool, list[Finding]]:
     """Record what the cells of a lab show."""
-    found = labs.proved(proof)
+    found = lab_runner.proved(proof)
     if found or not proof.recorded():
         return False, found
     settings = proof.settings
     place = settings.language(proof.page.path)
     inner = place[1] if place else proof.page.path
     file = settings.root / settings.lock
-    lock = fresh.read_lock(file)
+    lock = freshness.read_lock(file)
     lock[f"{inner}@shown"] = {"data": proof.shown}
-    fresh.write_lock(file, lock)
+    freshness.write_lock(file, lock)
     return True, []
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import FILES, HAN, ROOT, Line, read_lines
+from prose_lines import FILES, HAN, ROOT, Line, read_lines
 
 from proseproof.page import Page, read
 

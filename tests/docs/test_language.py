@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from pages import CODE, FILES, HAN, LINES, ROOT, Line, read_lines
+from prose_lines import CODE, FILES, HAN, LINES, ROOT, Line, read_lines
 
 from proseproof.page import FENCE
 
@@ -403,7 +403,7 @@ def test_both_languages_use_the_same_glossary_words() -> None:
 
 # Sentences and code of our own
 
-RUNS = frozenset((Path(__file__).parent / "source_runs.txt").read_text().split("\n")[2:])
+RUNS = frozenset((Path(__file__).parent / "source_fingerprints.txt").read_text().split("\n")[2:])
 HAN_RUN, CODE_RUN = 12, 6  # characters, lines
 
 

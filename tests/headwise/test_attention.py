@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headwise import attention, causal_mask, fused_attention
+from headwise import causal_mask
+from headwise.attention import attention, fused_attention
 
 DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
 dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from headwise import LinearHead, MultiHeadAttention, ParameterHead, convert
-from headwise.convert import projections
+from headwise import LinearHead, MultiHeadAttention, ParameterHead
+from headwise.convert import convert, projections
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
 D_MODEL = 8

@@ -13,7 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from headwise import LinearHead, MultiHeadAttention, ParameterHead, convert, variants
+from headwise import LinearHead, MultiHeadAttention, ParameterHead, variants
+from headwise.convert import convert
 from headwise.masks import (
     causal_mask,
     padding_mask,

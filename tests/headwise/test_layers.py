@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from headwise import causal_mask, convert, padding_mask
+from headwise import causal_mask, padding_mask
+from headwise.convert import convert
 from headwise.layers import DecoderLayer, EncoderLayer, LayerCache, Residual
 from headwise.multi_head import MultiHeadAttention
 

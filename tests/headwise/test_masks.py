@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from headwise import MultiHeadAttention, attention, causal_mask, combine, convert, padding_mask
+from headwise import MultiHeadAttention, causal_mask, combine, padding_mask
+from headwise.attention import attention
+from headwise.convert import convert
 from headwise.masks import (
     from_additive,
     from_attention_mask,

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from headwise import attention, causal_mask, merge_heads, museum, split_heads
+from headwise import causal_mask, merge_heads, museum, split_heads
+from headwise.attention import attention
 from headwise.museum import EXHIBITS, Exhibit
 from headwise.positional import SinusoidalPositions
 

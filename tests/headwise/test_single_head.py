@@ -5,7 +5,9 @@ import math
 import torch
 from torch import nn
 
-from headwise import LinearHead, ParameterHead, attention, convert
+from headwise import LinearHead, ParameterHead
+from headwise.attention import attention
+from headwise.convert import convert
 
 
 def test_parameter_head_multiplies_from_the_right() -> None:

@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from headwise import MultiHeadAttention, causal_mask, convert, padding_mask
+from headwise import MultiHeadAttention, causal_mask, padding_mask
+from headwise.convert import convert
 from headwise.masks import from_valid_lens
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 

@@ -8,8 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from proseproof.finding import Finding
-from proseproof.proof import PageProof, Project, check_project
+from proseproof.messages import Finding
+from proseproof.prover import PageProof, Project, check_project
 from proseproof.settings import Settings
 
 PYPROJECT = """

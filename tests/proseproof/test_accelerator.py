@@ -3,7 +3,7 @@
 import pytest
 from sample_site import Site
 
-from proseproof import devices
+from proseproof import accelerator
 from proseproof.execution import execute
 
 HEAD = """<!--proseproof: gpu-->
@@ -101,6 +101,6 @@ def test_lines_that_made_what_stayed_behind_are_known(site: Site) -> None:
     code += "layer = nn.Linear(3, 3)\n\ny = layer(x)"
     site.write("README.md", f"{HEAD}{code}\n```\n")
     page = site.project.page("README.md")
-    rehearsal = devices.Rehearsal()
-    run = execute(page, page.blocks[0], accelerator=devices.name(), within=rehearsal.stage())
+    rehearsal = accelerator.Rehearsal()
+    run = execute(page, page.blocks[0], accelerator=accelerator.name(), within=rehearsal.stage())
     assert rehearsal.left == [10] and run.error_line() == 12

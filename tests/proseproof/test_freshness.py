@@ -82,4 +82,4 @@ def test_unknown_section_cannot_be_confirmed(agreed: Site) -> None:
 def test_lock_entry_of_a_page_that_is_gone_is_caught(agreed: Site) -> None:
     for language in ("zh", "en"):
         (agreed.root / f"docs/{language}/x.md").unlink()
-    assert places(agreed.findings_of_project())[:1] == ["docs/proof.lock:1"]
+    assert places(agreed.findings_of_project())[:1] == ["docs/translations.lock:1"]

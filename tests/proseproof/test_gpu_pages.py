@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proseproof.page import Block, Page
-from proseproof.proof import PageProof, Project
+from proseproof.prover import PageProof, Project
 from proseproof.settings import Settings
 
 MOVE = re.compile(r"\.to\(device\)|(?:, )?device=(?:x\.)?device\b")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_site import Site, places
 
-from proseproof import shapes
+from proseproof import shape_comments
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,15 @@ def test_call_in_a_comment_is_no_alarm(site: Site) -> None:
 
 @given(st.lists(st.integers(0, 9), max_size=5))
 def test_written_shape_agrees_with_itself_and_no_other(shape: list[int]) -> None:
-    dims = shapes.parse_dims("(" + "".join(f"{size}, " for size in shape) + ")")
+    dims = shape_comments.parse_dims("(" + "".join(f"{size}, " for size in shape) + ")")
     assert dims is not None
-    shapes.agree(dims, shape, {})
-    with pytest.raises(shapes.ShapeError):
-        shapes.agree(dims, [*shape, 1], {})
+    shape_comments.agree(dims, shape, {})
+    with pytest.raises(shape_comments.ShapeError):
+        shape_comments.agree(dims, [*shape, 1], {})
     for axis in range(len(shape)):
         other = [size + (place == axis) for place, size in enumerate(shape)]
-        with pytest.raises(shapes.ShapeError):
-            shapes.agree(dims, other, {})
+        with pytest.raises(shape_comments.ShapeError):
+            shape_comments.agree(dims, other, {})
 
 
 @given(
@@ -135,9 +135,9 @@ def test_written_shape_agrees_with_itself_and_no_other(shape: list[int]) -> None
     st.fixed_dictionaries({name: st.integers(1, 9) for name in "abc"}),
 )
 def test_names_bind_to_what_the_shape_says(names: list[str], sizes: dict[str, int]) -> None:
-    dims = shapes.parse_dims("(" + "".join(f"{name}, " for name in names) + ")")
+    dims = shape_comments.parse_dims("(" + "".join(f"{name}, " for name in names) + ")")
     assert dims is not None
-    bound = shapes.agree(dims, [sizes[name] for name in names], {})
+    bound = shape_comments.agree(dims, [sizes[name] for name in names], {})
     assert bound == {name: sizes[name] for name in names}
 
 
@@ -165,7 +165,7 @@ class Twice(nn.Module):
 @pytest.fixture
 def module(tmp_path: Path) -> Iterator[object]:
     (tmp_path / "twice_lib.py").write_text(SOURCE)
-    finder = shapes.Finder(["twice_lib"])
+    finder = shape_comments.Finder(["twice_lib"])
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, str(tmp_path))
     yield importlib.import_module("twice_lib")
@@ -176,7 +176,7 @@ def module(tmp_path: Path) -> Iterator[object]:
 
 def test_imported_module_is_checked(module) -> None:  # type: ignore[no-untyped-def]
     assert module.Twice()(torch.ones(2, 3)).tolist() == [4.0, 4.0, 4.0]
-    with pytest.raises(shapes.ShapeError, match=r"twice_lib.py:15"):
+    with pytest.raises(shape_comments.ShapeError, match=r"twice_lib.py:15"):
         module.Twice()(torch.ones(2, 3, 4))
 
 

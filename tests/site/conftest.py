@@ -76,7 +76,7 @@ def _environment(**extra: str) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = chromium.find()
-    assert path, "no Chromium: run make test, or python -m sitekit.browser"
+    assert path, "no Chromium: run make test, or python -m sitekit.chromium_for_tests"
     # As root, Chromium starts only without its sandbox; the rest keeps it from phoning home.
     quiet = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as playwright:

@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from sitekit import glossary
-from sitekit.plugin import SitekitPlugin
+from sitekit.mkdocs_hooks import SitekitPlugin
 
 PAGE = """---
 description: words

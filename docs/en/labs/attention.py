@@ -22,18 +22,19 @@
 # %%
 import torch
 
-from headwise import numerals, plot
+from headwise.drawing import plot
+from headwise.models import numerals, translator
 
 text = "二百三十五"  # any number below 十亿
 
 text = numerals.to_chinese(numerals.parse_chinese(text))
-model = numerals.load().double()  # so that rounding stays out of sight
-src = numerals.encode([text])
-said = numerals.say(model, [text])
-tgt = numerals.encode_words(said)
+model = translator.load().double()  # so that rounding stays out of sight
+src = translator.encode([text])
+said = translator.say(model, [text])
+tgt = translator.encode_words(said)
 with torch.no_grad():
     logits, weights = model(src, tgt[:, :-1], need_weights=True)
-words = [numerals.TGT_TOKENS[token] for token in tgt[0]]
+words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
@@ -141,18 +142,18 @@ plot.heatmap(per_layer[1][0, 0], tokens)
 # The entropy of a row, $-\sum_j w_j \ln w_j$, is 0 if one key has all the weight, and $\ln n$ if $n$ keys share it evenly. Take 500 numbers that the model never learned from, and average over all rows.
 
 # %%
-from headwise.numerals_training import exact, held_out_numbers
+from headwise.models.translator_training import exact, held_out_numbers
 
 numbers = held_out_numbers(500, seed=1)
 texts = [numerals.to_chinese(n) for n in numbers.tolist()]
 right_words = [numerals.to_english(n) for n in numbers.tolist()]
-sources = numerals.encode(texts)
-targets = numerals.encode_words(right_words)[:, :-1]
+sources = translator.encode(texts)
+targets = translator.encode_words(right_words)[:, :-1]
 with torch.no_grad():
     _, many = model(sources, targets, need_weights=True)
 
-reads = sources != numerals.PAD
-writes = (targets != numerals.PAD) & (targets != numerals.EOS)
+reads = sources != translator.PAD
+writes = (targets != translator.PAD) & (targets != translator.EOS)
 queries = {"encoder": reads, "decoder": writes, "memory": writes}
 entropy = {}
 print("            head 1  head 2  head 3  head 4   uniform")
@@ -219,7 +220,7 @@ for n, count in together.items():
 # **Other weights, same output.** The weights act through `weights @ V`{.text} and in no other way. With at least two keys more than a value has numbers, there are many rows of weights for one and the same result. Take a random query with eight keys, forbid the key that it looks at most, and ask for weights on the other seven that give the same output.
 
 # %%
-from headwise import attention
+from headwise.attention import attention
 
 
 def without_favourite(w, V):
@@ -265,8 +266,8 @@ for num_keys in (8, 16, 32, 64):
 # %%
 @torch.no_grad()
 def weight_and_drop(text):
-    src = numerals.encode([text])
-    tgt = numerals.encode_words(numerals.say(model, [text]))
+    src = translator.encode([text])
+    tgt = translator.encode_words(translator.say(model, [text]))
     tgt, written = tgt[:, :-1], tgt[0, 1:]
     logits, weights = model(src, tgt, need_weights=True)
     weight = torch.cat(weights.memory, dim=1)[0].mean(dim=0)

@@ -27,7 +27,8 @@ os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler writes between our line
 
 import torch
 
-from headwise import attention, fused_attention, plot
+from headwise.attention import attention, fused_attention
+from headwise.drawing import plot
 
 torch.set_num_threads(1)  # the fused kernel has a scratch space for each thread
 lengths = [128, 256, 512, 1024, 2048]

@@ -21,7 +21,7 @@
 # %%
 import torch
 
-from headwise import plot
+from headwise.drawing import plot
 from headwise.positional import LearnedPositions, SinusoidalPositions, frequencies, sinusoidal
 
 torch.set_default_dtype(torch.float64)  # so that your machine gets the same

@@ -25,7 +25,8 @@ import functools
 import torch
 from torch import nn
 
-from headwise import MultiHeadAttention, plot
+from headwise import MultiHeadAttention
+from headwise.drawing import plot
 
 torch.set_default_dtype(torch.float64)  # so that your machine gets the same
 torch.set_num_threads(1)  # for small models, more would wait for each other

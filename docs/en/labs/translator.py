@@ -24,10 +24,11 @@ import json
 
 import torch
 
-from headwise import numerals, plot
+from headwise.drawing import plot
+from headwise.models import numerals, translator
 from headwise.layers import Residual
 from headwise.multi_head import MultiHeadAttention
-from headwise.numerals_training import (
+from headwise.models.translator_training import (
     Training,
     accuracy,
     exact,
@@ -38,7 +39,7 @@ from headwise.numerals_training import (
 
 for n in (20, 105, 203_000, 10_000_020):
     print(n, numerals.to_chinese(n), numerals.to_english(n), sep="   ")
-print(len(numerals.SRC_TOKENS), "characters,", len(numerals.TGT_TOKENS), "words")
+print(len(translator.SRC_TOKENS), "characters,", len(translator.TGT_TOKENS), "words")
 
 # %% [markdown]
 # The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. One number in ten is held out: a hash, a fixed scrambling of its digits, decides it, and training never draws such a number. Here are five of them; you will meet them again.
@@ -62,7 +63,7 @@ def go_to(step):
     run.advance(step - len(run.losses))
     steps.append(step)
     right.append(exact(run.model, tested).double().mean().item())
-    diary[step] = numerals.say(run.model, [numerals.to_chinese(n) for n in five])
+    diary[step] = translator.say(run.model, [numerals.to_chinese(n) for n in five])
 
 
 for step in (0, 20, 40, 60, 80, 100, 150, 200, 300, 400):
@@ -127,7 +128,7 @@ worst = min(int(right) / int(of) for right, _, of in map(str.split, counts.value
 # The library ships with weights that were trained in just this way. Are yours the same, bit for bit?
 
 # %%
-recipe = json.loads(numerals.CHECKPOINT.with_suffix(".json").read_text())
+recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
@@ -138,15 +139,15 @@ print(fingerprint(run.model) == recipe["sha256"])
 # From here on take the shipped weights, so that your heads are the ones described here. Each row is a moment of writing, named after the word that is written then; the row says how much the decoder looks at each character. This is the last layer's attention to the source:
 
 # %%
-model = numerals.load()
+model = translator.load()
 
 
 def look(text):
     """The words that the model writes, and its weights while it does."""
-    src, tgt = numerals.encode([text]), numerals.encode_words(numerals.say(model, [text]))
+    src, tgt = translator.encode([text]), translator.encode_words(translator.say(model, [text]))
     with torch.no_grad():
         _, weights = model(src, tgt[:, :-1], need_weights=True)
-    return [numerals.TGT_TOKENS[token] for token in tgt[0, 1:]], weights
+    return [translator.TGT_TOKENS[token] for token in tgt[0, 1:]], weights
 
 
 text = "三千五百二十四"
@@ -178,8 +179,8 @@ for text in ("三千五百二十四", "二十三万五千"):
 
 # %%
 numbers = [n for n in range(2222, 10_000) if not {"0", "1"} & set(str(n))]
-src = numerals.encode([numerals.to_chinese(n) for n in numbers])
-tgt = numerals.encode_words([numerals.to_english(n) for n in numbers])
+src = translator.encode([numerals.to_chinese(n) for n in numbers])
+tgt = translator.encode_words([numerals.to_english(n) for n in numbers])
 with torch.no_grad():
     _, weights = model(src, tgt[:, :-1], need_weights=True)
 
@@ -263,13 +264,13 @@ results = {}
 
 
 def compare(change):
-    model = numerals.new_model(seed=0)
+    model = translator.new_model(seed=0)
     change(model)
     short = Training(model, steps=300)
     short.advance(300)
     loss = sum(short.losses[-20:]) / 20
     share = exact(model, tested).double().mean().item()
-    said = numerals.say(model, ["二百三十五"])[0]
+    said = translator.say(model, ["二百三十五"])[0]
     print(f"{change.__name__:16} loss {loss:.4f}   right {share:6.1%}   二百三十五: {said}")
     results[change.__name__] = loss, share
 
@@ -324,10 +325,10 @@ compare(no_residual)
 #
 # ## Try it yourself {#try}
 #
-# - Train a model of your own on the command line: `python -m headwise.numerals train --seed 1`{.text}. Stop it with Ctrl-C and go on with `--resume`{.text}: the weights come out the same, to the last bit.
-# - Put one head in place of four (`numerals.MODEL`) and compare at 300 steps. Expect less of a difference than you might think: the number of parameters stays, and for this task one wide head learned about as well in our trial.
-# - Leave out all of 七亿: add `range(700_000_000, 800_000_000)` to the ranges in `src/headwise/numerals_training.py` and train. The model then never meets 七 before 亿. In our trial it still translated all of 1000 such numbers: what it had learned about 七 and about 亿 was enough.
-# - Ask for a spelling that speech uses: `python -m headwise.numerals translate 两万五`{.text}. It is refused, with a reason. Why would it be a bad idea to let the model guess?
+# - Train a model of your own on the command line: `python -m headwise.models.translator train --seed 1`{.text}. Stop it with Ctrl-C and go on with `--resume`{.text}: the weights come out the same, to the last bit.
+# - Put one head in place of four (`translator.MODEL`) and compare at 300 steps. Expect less of a difference than you might think: the number of parameters stays, and for this task one wide head learned about as well in our trial.
+# - Leave out all of 七亿: add `range(700_000_000, 800_000_000)` to the ranges in `src/headwise/models/translator_training.py` and train. The model then never meets 七 before 亿. In our trial it still translated all of 1000 such numbers: what it had learned about 七 and about 亿 was enough.
+# - Ask for a spelling that speech uses: `python -m headwise.models.translator translate 两万五`{.text}. It is refused, with a reason. Why would it be a bad idea to let the model guess?
 #
 # ## Where next {#next}
 #

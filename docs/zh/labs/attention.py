@@ -22,18 +22,19 @@
 # %%
 import torch
 
-from headwise import numerals, plot
+from headwise.drawing import plot
+from headwise.models import numerals, translator
 
 text = "二百三十五"  # 十亿以下的数都行
 
 text = numerals.to_chinese(numerals.parse_chinese(text))
-model = numerals.load().double()  # 这样在你的机器上也看不到舍入误差
-src = numerals.encode([text])
-said = numerals.say(model, [text])
-tgt = numerals.encode_words(said)
+model = translator.load().double()  # 这样在你的机器上也看不到舍入误差
+src = translator.encode([text])
+said = translator.say(model, [text])
+tgt = translator.encode_words(said)
 with torch.no_grad():
     logits, weights = model(src, tgt[:, :-1], need_weights=True)
-words = [numerals.TGT_TOKENS[token] for token in tgt[0]]
+words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
@@ -141,18 +142,18 @@ plot.heatmap(per_layer[1][0, 0], tokens)
 # 一行权重的熵是 $-\sum_j w_j \ln w_j$：全部权重落在一个键上时为 0，$n$ 个键平分时为 $\ln n$。取 500 个模型从没学过的数，对所有的行求平均。
 
 # %%
-from headwise.numerals_training import exact, held_out_numbers
+from headwise.models.translator_training import exact, held_out_numbers
 
 numbers = held_out_numbers(500, seed=1)
 texts = [numerals.to_chinese(n) for n in numbers.tolist()]
 right_words = [numerals.to_english(n) for n in numbers.tolist()]
-sources = numerals.encode(texts)
-targets = numerals.encode_words(right_words)[:, :-1]
+sources = translator.encode(texts)
+targets = translator.encode_words(right_words)[:, :-1]
 with torch.no_grad():
     _, many = model(sources, targets, need_weights=True)
 
-reads = sources != numerals.PAD
-writes = (targets != numerals.PAD) & (targets != numerals.EOS)
+reads = sources != translator.PAD
+writes = (targets != translator.PAD) & (targets != translator.EOS)
 queries = {"encoder": reads, "decoder": writes, "memory": writes}
 entropy = {}
 print("            head 1  head 2  head 3  head 4   uniform")
@@ -219,7 +220,7 @@ for n, count in together.items():
 # **换一组权重，输出照旧。** 权重只通过 `weights @ V`{.text} 起作用，没有别的途径。只要键的个数比一个值里的数至少多两个，同一个结果就对应着许多组权重。随机取一个查询和八个键，禁掉它最关注的那个键，再问：其余七个键上，有没有一组权重给出同样的输出？
 
 # %%
-from headwise import attention
+from headwise.attention import attention
 
 
 def without_favourite(w, V):
@@ -265,8 +266,8 @@ for num_keys in (8, 16, 32, 64):
 # %%
 @torch.no_grad()
 def weight_and_drop(text):
-    src = numerals.encode([text])
-    tgt = numerals.encode_words(numerals.say(model, [text]))
+    src = translator.encode([text])
+    tgt = translator.encode_words(translator.say(model, [text]))
     tgt, written = tgt[:, :-1], tgt[0, 1:]
     logits, weights = model(src, tgt, need_weights=True)
     weight = torch.cat(weights.memory, dim=1)[0].mean(dim=0)

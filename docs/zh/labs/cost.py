@@ -27,7 +27,8 @@ os.environ["KINETO_LOG_LEVEL"] = "99"  # 否则性能分析器会在输出里插
 
 import torch
 
-from headwise import attention, fused_attention, plot
+from headwise.attention import attention, fused_attention
+from headwise.drawing import plot
 
 torch.set_num_threads(1)  # 融合内核给每个线程留一块草稿空间
 lengths = [128, 256, 512, 1024, 2048]

@@ -25,7 +25,8 @@ import functools
 import torch
 from torch import nn
 
-from headwise import MultiHeadAttention, plot
+from headwise import MultiHeadAttention
+from headwise.drawing import plot
 
 torch.set_default_dtype(torch.float64)  # 这样你的机器也得到同样的数
 torch.set_num_threads(1)  # 模型小，线程多了只会互相等

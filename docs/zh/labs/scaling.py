@@ -16,7 +16,7 @@ import math
 
 import torch
 
-from headwise import plot
+from headwise.drawing import plot
 
 torch.manual_seed(0)
 lengths = [4, 16, 64, 256, 1024]

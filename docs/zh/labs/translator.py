@@ -24,10 +24,11 @@ import json
 
 import torch
 
-from headwise import numerals, plot
+from headwise.drawing import plot
+from headwise.models import numerals, translator
 from headwise.layers import Residual
 from headwise.multi_head import MultiHeadAttention
-from headwise.numerals_training import (
+from headwise.models.translator_training import (
     Training,
     accuracy,
     exact,
@@ -38,7 +39,7 @@ from headwise.numerals_training import (
 
 for n in (20, 105, 203_000, 10_000_020):
     print(n, numerals.to_chinese(n), numerals.to_english(n), sep="   ")
-print(len(numerals.SRC_TOKENS), "characters,", len(numerals.TGT_TOKENS), "words")
+print(len(translator.SRC_TOKENS), "characters,", len(translator.TGT_TOKENS), "words")
 
 # %% [markdown]
 # 凭规则就能把 `numerals.LARGEST == 999_999_999` 以内的每个数写成一对中文和英文，不必收集数据。每十个数大约留出一个不学：留不留，看数的哈希值；训练从不抽到留出的数。下面是其中五个，后面还会遇到。
@@ -62,7 +63,7 @@ def go_to(step):
     run.advance(step - len(run.losses))
     steps.append(step)
     right.append(exact(run.model, tested).double().mean().item())
-    diary[step] = numerals.say(run.model, [numerals.to_chinese(n) for n in five])
+    diary[step] = translator.say(run.model, [numerals.to_chinese(n) for n in five])
 
 
 for step in (0, 20, 40, 60, 80, 100, 150, 200, 300, 400):
@@ -127,7 +128,7 @@ worst = min(int(right) / int(of) for right, _, of in map(str.split, counts.value
 # 库里自带的权重就是这样训练出来的。你训练的和它逐位相同吗？
 
 # %%
-recipe = json.loads(numerals.CHECKPOINT.with_suffix(".json").read_text())
+recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
@@ -138,15 +139,15 @@ print(fingerprint(run.model) == recipe["sha256"])
 # 从这里起改用自带的权重，这样你看到的头就是这里说的头。每一行是写出一个词的时刻，行名就是那个词；这一行的数表示解码器看每个字看了多少。下面是最后一层对原文的注意力：
 
 # %%
-model = numerals.load()
+model = translator.load()
 
 
 def look(text):
     """The words that the model writes, and its weights while it does."""
-    src, tgt = numerals.encode([text]), numerals.encode_words(numerals.say(model, [text]))
+    src, tgt = translator.encode([text]), translator.encode_words(translator.say(model, [text]))
     with torch.no_grad():
         _, weights = model(src, tgt[:, :-1], need_weights=True)
-    return [numerals.TGT_TOKENS[token] for token in tgt[0, 1:]], weights
+    return [translator.TGT_TOKENS[token] for token in tgt[0, 1:]], weights
 
 
 text = "三千五百二十四"
@@ -178,8 +179,8 @@ for text in ("三千五百二十四", "二十三万五千"):
 
 # %%
 numbers = [n for n in range(2222, 10_000) if not {"0", "1"} & set(str(n))]
-src = numerals.encode([numerals.to_chinese(n) for n in numbers])
-tgt = numerals.encode_words([numerals.to_english(n) for n in numbers])
+src = translator.encode([numerals.to_chinese(n) for n in numbers])
+tgt = translator.encode_words([numerals.to_english(n) for n in numbers])
 with torch.no_grad():
     _, weights = model(src, tgt[:, :-1], need_weights=True)
 
@@ -263,13 +264,13 @@ results = {}
 
 
 def compare(change):
-    model = numerals.new_model(seed=0)
+    model = translator.new_model(seed=0)
     change(model)
     short = Training(model, steps=300)
     short.advance(300)
     loss = sum(short.losses[-20:]) / 20
     share = exact(model, tested).double().mean().item()
-    said = numerals.say(model, ["二百三十五"])[0]
+    said = translator.say(model, ["二百三十五"])[0]
     print(f"{change.__name__:16} loss {loss:.4f}   right {share:6.1%}   二百三十五: {said}")
     results[change.__name__] = loss, share
 
@@ -324,10 +325,10 @@ compare(no_residual)
 #
 # ## 自己试试 {#try}
 #
-# - 在命令行里训练一个你自己的模型：`python -m headwise.numerals train --seed 1`{.text}。用 Ctrl-C 打断，再用 `--resume`{.text} 接着训练，得到的权重逐位相同。
-# - 把四个头换成一个头（`numerals.MODEL`），训练 300 步来比较。差别会比你想的小：参数一个不少，而对这个任务，我们试下来，一个宽的头学得差不多一样好。
-# - 把整个“七亿”也留出来：在 `src/headwise/numerals_training.py` 的区间里加上 `range(700_000_000, 800_000_000)`，再训练。这样模型从没见过“亿”前面的“七”。我们试下来，1000 个这样的数它全都译对了：单知道“七”、单知道“亿”，就够了。
-# - 试试口语里的说法：`python -m headwise.numerals translate 两万五`{.text}。它会拒绝，并说明理由。为什么让模型去猜不是个好主意？
+# - 在命令行里训练一个你自己的模型：`python -m headwise.models.translator train --seed 1`{.text}。用 Ctrl-C 打断，再用 `--resume`{.text} 接着训练，得到的权重逐位相同。
+# - 把四个头换成一个头（`translator.MODEL`），训练 300 步来比较。差别会比你想的小：参数一个不少，而对这个任务，我们试下来，一个宽的头学得差不多一样好。
+# - 把整个“七亿”也留出来：在 `src/headwise/models/translator_training.py` 的区间里加上 `range(700_000_000, 800_000_000)`，再训练。这样模型从没见过“亿”前面的“七”。我们试下来，1000 个这样的数它全都译对了：单知道“七”、单知道“亿”，就够了。
+# - 试试口语里的说法：`python -m headwise.models.translator translate 两万五`{.text}。它会拒绝，并说明理由。为什么让模型去猜不是个好主意？
 #
 # ## 接下来 {#next}
 #

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proseproof.listing import ListingError, resolve
+from proseproof.listings import ListingError, resolve
 
 SOURCE = '''
 import functools

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from headwise import plot
+from headwise.drawing import plot
 
 MAPS = torch.tensor([[[0.75, 0.25], [0.5, 0.5]], [[0.0, -2.0], [1.5, 0.0]]])  # (2, 2, 2)
 

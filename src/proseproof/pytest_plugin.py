@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
-from proseproof import labs, report, shapes
-from proseproof.finding import Finding, ProofError
-from proseproof.proof import PageProof, Project, check_project
+from proseproof import lab_runner, report, shape_comments
+from proseproof.messages import Finding, ProofError
+from proseproof.prover import PageProof, Project, check_project
 from proseproof.settings import Settings, source_files
 
 KEY = pytest.StashKey["Session"]()
@@ -32,7 +32,7 @@ class Session:
         self.proofs: dict[str, PageProof] = {}
         self.left: dict[str, set[str]] = {}
         self.deselected = False
-        self.finder = shapes.Finder(settings.rewrite)
+        self.finder = shape_comments.Finder(settings.rewrite)
         self.never_ran: list[Finding] = []
 
     @property
@@ -44,11 +44,11 @@ class Session:
     def unrun(self) -> list[Finding]:
         """Shape comments in the source whose line no test ran."""
         root = self.settings.root
-        ran = {place for place, comment in shapes.registry.items() if comment.ran}
+        ran = {place for place, comment in shape_comments.registry.items() if comment.ran}
         found = []
         for name in self.settings.rewrite:
             for file in source_files(root, name):
-                ends, alone, _ = shapes.comments_of(file.read_text(encoding="utf-8"))
+                ends, alone, _ = shape_comments.comments_of(file.read_text(encoding="utf-8"))
                 for line in sorted({*ends, *alone}):
                     if (str(file), line) not in ran:
                         path = file.relative_to(root).as_posix()
@@ -106,7 +106,7 @@ class PageFile(MarkdownFile):  # type: ignore[misc]
         session.proofs[path] = proof
         steps = proof.steps()
         if proof.page.is_lab:
-            steps[-1] = ("cells", lambda: [*labs.proved(proof), *proof.recorded()])
+            steps[-1] = ("cells", lambda: [*lab_runner.proved(proof), *proof.recorded()])
         session.left[path] = {name for name, _ in steps}
         for name, step in steps:
             yield ProofItem.from_parent(self, name=name, step=step, page=path)

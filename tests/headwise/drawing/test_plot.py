@@ -20,8 +20,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
-from headwise import plot
-from headwise.plot import FULL, HUES, WORDS, Figure
+from headwise.drawing import plot
+from headwise.drawing.plot import FULL, HUES, WORDS, Figure
 from headwise.positional import sinusoidal
 
 EN = ["The", "cat", "sat", "on"]

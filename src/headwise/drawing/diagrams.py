@@ -2,7 +2,7 @@
 
 Shapes come from a trace, numbers from tensors, and what an attention is fed from watching it at
 work, so that no diagram says what the code does not do. Each function returns a Figure, as in
-`headwise.plot`, narrow enough for a phone.
+`headwise.drawing.plot`, narrow enough for a phone.
 """
 
 import copy
@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from headwise._check import check_divides, check_shape, check_sizes, show
 from headwise.convert import projections
+from headwise.drawing.plot import HUES, Figure, choose, finished, with_twin
 from headwise.heads import split_heads
 from headwise.layers import EncoderLayer
 from headwise.masks import combine
 from headwise.multi_head import MultiHeadAttention
-from headwise.plot import HUES, Figure, choose, finished, with_twin
 from headwise.trace import Trace
 from headwise.transformer import Encoder, Transformer
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 import torch
 
-from headwise import measure
-from headwise.measure import KERNELS, Cost, own_device, seconds, table
-from proseproof.devices import Rehearsal
+from headwise import timing
+from headwise.timing import KERNELS, Cost, own_device, seconds, table
+from proseproof.accelerator import Rehearsal
 
 CPU = torch.device("cpu")
 
@@ -23,12 +23,12 @@ def test_time_runs_from_idle_to_idle_after_a_warm_up(monkeypatch: pytest.MonkeyP
 
 def test_time_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 5.0, 10.0, 11.0, 20.0, 22.0])
-    monkeypatch.setattr(measure.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(clock))
     assert seconds(lambda: None, CPU, repetitions=3) == 2.0
 
 
 def test_kernel_that_does_not_run_says_why() -> None:
-    costs = measure.measure(CPU, (2, 4, 5, 8), torch.float32)
+    costs = timing.measure(CPU, (2, 4, 5, 8), torch.float32)
     assert list(costs) == list(KERNELS)
     ran = {name for name, cost in costs.items() if isinstance(cost, Cost)}
     assert ran == {"written out", "MATH", "FLASH_ATTENTION"}
@@ -37,7 +37,7 @@ def test_kernel_that_does_not_run_says_why() -> None:
 
 def test_accelerator_counts_its_memory() -> None:
     with Rehearsal().stage():
-        costs = measure.measure(own_device(), (2, 4, 5, 8), torch.float32)
+        costs = timing.measure(own_device(), (2, 4, 5, 8), torch.float32)
     assert all(isinstance(cost, Cost) and cost.peak is not None for cost in costs.values())
 
 
@@ -45,7 +45,7 @@ def test_memory_is_counted_beyond_what_is_there(monkeypatch: pytest.MonkeyPatch)
     with Rehearsal().stage():
         monkeypatch.setattr(torch.accelerator, "memory_allocated", lambda device: 100)
         monkeypatch.setattr(torch.accelerator, "max_memory_allocated", lambda device: 164)
-        assert measure.peak_bytes(lambda: None, own_device()) == 64
+        assert timing.peak_bytes(lambda: None, own_device()) == 64
         monkeypatch.undo()
 
 
@@ -66,7 +66,7 @@ def test_command_prints_a_row_for_each_kernel(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["measure", "--seq-len", "8", "--dtype", "bfloat16"])
-    runpy.run_path(measure.__file__, run_name="__main__")
+    runpy.run_path(timing.__file__, run_name="__main__")
     printed = capsys.readouterr().out
     assert printed.startswith(
         "Forward and backward for Q, K and V of shape (4, 8, 8, 64), bfloat16"

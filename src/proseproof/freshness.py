@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from proseproof.finding import Finding
+from proseproof.messages import Finding
 from proseproof.page import Page
 from proseproof.settings import Settings
 

@@ -16,7 +16,17 @@ from urllib.parse import unquote
 from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
-from proseproof import covered, devices, figures, fresh, outputs, pairs, shapes, state, tables
+from proseproof import (
+    accelerator,
+    covered_ids,
+    figures,
+    freshness,
+    interpreter_state,
+    language_pairs,
+    outputs,
+    shape_comments,
+    shape_tables,
+)
 from proseproof.claims import Code, Judge, Verdict, command
 from proseproof.execution import (
     SEED,
@@ -28,8 +38,8 @@ from proseproof.execution import (
     load_what_has_global_state,
     scratch,
 )
-from proseproof.finding import Finding, diff
-from proseproof.listing import ListingError, resolve
+from proseproof.listings import ListingError, resolve
+from proseproof.messages import Finding, diff
 from proseproof.page import Block, Page, Span, read
 from proseproof.report import (
     BlockEntry,
@@ -89,7 +99,7 @@ class PageProof:
         for listing in self.page.listings:
             with contextlib.suppress(ListingError):
                 self.code.add(resolve(self.settings.root, listing.spec))
-        own = tables.spans_of(self.page)
+        own = shape_tables.spans_of(self.page)
         self.shown = ""
         self.outputs: list[list[dict[str, Any]]] = []
         self.spans = [span for span in self.page.spans if span not in own]
@@ -141,7 +151,7 @@ class PageProof:
         if block.language != "python":
             return []
         try:
-            _, _, mixed = shapes.comments_of(block.code)
+            _, _, mixed = shape_comments.comments_of(block.code)
         except Exception:  # code that cannot be read is reported where it is run
             return []
         remedy = "let the shape be the whole comment at the end of its line: # (batch, seq_len)"
@@ -228,7 +238,7 @@ class PageProof:
         return []
 
     def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
-        wanted = any(shapes.parse_dims(span.text) is not None for span in spans)
+        wanted = any(shape_comments.parse_dims(span.text) is not None for span in spans)
         run = self._once(block, wanted)
         found = self.errors(run)
         if not found:
@@ -236,7 +246,7 @@ class PageProof:
             found += self._sentences(run, spans)
             if run.drew_unseeded:
                 found += self._depends_on_seed(run, spans)
-            program = ("gpu", pairs.tree_of(block.code))
+            program = ("gpu", language_pairs.tree_of(block.code))
             if block.gpu and program not in self.project.done:
                 rehearsed = self.rehearsed(block)
                 found += rehearsed
@@ -248,12 +258,12 @@ class PageProof:
 
     def _once(self, block: Block, wanted: bool) -> Run:
         """The block's run; one that ended well serves the same program in the other language."""
-        outside = devices.without_accelerator() if block.gpu else None
+        outside = accelerator.without_accelerator() if block.gpu else None
         try:
-            comments = tuple(shapes.comments_of(block.code)[0].items())
+            comments = tuple(shape_comments.comments_of(block.code)[0].items())
         except (SyntaxError, tokenize.TokenError):
             return execute(self.page, block)
-        program = (pairs.tree_of(block.code), comments, block.gpu, block.raises, wanted)
+        program = (language_pairs.tree_of(block.code), comments, block.gpu, block.raises, wanted)
         kept = self.project.runs.pop(program, None)
         if kept is not None and kept.page is not self.page:
             return replace(kept, page=self.page, block=block)
@@ -291,7 +301,7 @@ class PageProof:
             elif is_window(error):
                 message = f"the block opens a window: {message}"
                 remedy = "keep the figure and leave out show()"
-            elif isinstance(error, shapes.ShapeError):
+            elif isinstance(error, shape_comments.ShapeError):
                 remedy = "write the true shape into the comment"
             found.append(Finding(path, line, message, run.traceback(), remedy))
         for line in run.unrun_comments:
@@ -342,7 +352,7 @@ class PageProof:
         for table in self.page.tables:
             above = [block for block in blocks if block.line < table.line] or blocks[:1]
             if above[-1] is run.block:
-                claims, wrong = tables.check(self.page, table, judge.values)
+                claims, wrong = shape_tables.check(self.page, table, judge.values)
                 self.entry.claims += claims
                 found += wrong
         for line, name, path in run.block.figures:
@@ -354,7 +364,7 @@ class PageProof:
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
         found = []
         # The next cell of a lab goes on with the state; a block starts afresh anyway.
-        with state.restored() if self.page.is_lab else contextlib.nullcontext():
+        with interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext():
             verdicts = [judge.judge(span) for span in spans]
         for verdict in verdicts:
             span = verdict.span
@@ -393,7 +403,7 @@ class PageProof:
         shown = block.output.text if block.output else ""
         asked = (
             "seed",
-            pairs.tree_of(block.code),
+            language_pairs.tree_of(block.code),
             shown,
             *((s.text, s.mark, s.subject) for s in judged),
         )
@@ -425,8 +435,8 @@ class PageProof:
     def rehearsed(self, block: Block) -> list[Finding]:
         """A GPU block on a made-up accelerator, and on CUDA where there is one."""
         found = []
-        rehearsal = devices.Rehearsal()
-        run = execute(self.page, block, accelerator=devices.name(), within=rehearsal.stage())
+        rehearsal = accelerator.Rehearsal()
+        run = execute(self.page, block, accelerator=accelerator.name(), within=rehearsal.stage())
         where = "on a made-up accelerator"
         remedy = "create every tensor on the device, or move it there"
         left = ", ".join(map(str, rehearsal.left))
@@ -439,7 +449,7 @@ class PageProof:
         elif not rehearsal.used:
             message = f"{where}, the block puts nothing on the device{left}"
             found.append(Finding(self.page.path, block.line, message, remedy=remedy))
-        if devices.has_cuda():
+        if accelerator.has_cuda():
             run = execute(self.page, block)
             found += [one for one in self.errors(run)]
         return found
@@ -456,12 +466,14 @@ class PageProof:
         shared: dict[str, Any] = {}
         self.outputs = []
         load_what_has_global_state(self.page)
-        with state.restored(windows=True):
+        with interpreter_state.restored(windows=True):
             os.chdir(scratch())
-            state.seed(SEED)
+            interpreter_state.seed(SEED)
             for index, block in enumerate(self.page.blocks):
                 said = [(page, page.spans_for(index)) for page in pages]
-                wanted = any(shapes.parse_dims(span.text) for _, spans in said for span in spans)
+                wanted = any(
+                    shape_comments.parse_dims(span.text) for _, spans in said for span in spans
+                )
                 run = execute(self.page, block, shapes_wanted=wanted, shared=shared)
                 self.outputs.append(run.outputs)
                 broken = self.errors(run)
@@ -492,7 +504,7 @@ class PageProof:
             return []
         place = self.settings.language(self.page.path)
         inner = place[1] if place else self.page.path
-        lock = fresh.read_lock(self.settings.root / self.settings.lock)
+        lock = freshness.read_lock(self.settings.root / self.settings.lock)
         before = lock.get(f"{inner}@shown", {}).get("data", "")
         if not self.shown or figures.alike(before, self.shown):
             return []
@@ -509,16 +521,16 @@ class PageProof:
             return self._note(
                 [Finding(self.page.path, 1, f"there is no {there}", "", "translate it")]
             )
-        return self._note(pairs.compare(self.settings, self.page, other))
+        return self._note(language_pairs.compare(self.settings, self.page, other))
 
     def fresh(self) -> list[Finding]:
         """Sections in which one language moved on alone."""
         other = self.project.other(self.page.path)
-        return self._note(fresh.check(self.settings, self.page, other)) if other else []
+        return self._note(freshness.check(self.settings, self.page, other)) if other else []
 
     def covered(self) -> list[Finding]:
         """Ids that the page declares and does not treat, or the other way round."""
-        return self._note(covered.check_page(self.settings, self.page))
+        return self._note(covered_ids.check_page(self.settings, self.page))
 
     def whole(self) -> list[Finding]:
         """Every proof of the page, one after the other."""
@@ -542,9 +554,9 @@ def check_project(project: Project) -> list[Finding]:
     """What no single page can tell: ids that nobody treats, lock entries of pages that are gone."""
     settings = project.settings
     pages = [project.page(path) for path in project.paths()]
-    found = covered.check_project(settings, pages) if settings.languages else []
+    found = covered_ids.check_project(settings, pages) if settings.languages else []
     known = {place[1] for page in pages if (place := settings.language(page.path))}
-    for key in fresh.read_lock(settings.root / settings.lock):
+    for key in freshness.read_lock(settings.root / settings.lock):
         if re.split("[#@]", key)[0] not in known:
             message = f"the lock knows a page that is gone: {key}"
             found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from proseproof import shapes
-from proseproof.finding import Finding
+from proseproof import shape_comments
+from proseproof.messages import Finding
 from proseproof.page import Page, Span, Table
 from proseproof.report import ClaimEntry
 
@@ -17,7 +17,7 @@ def spans_of(page: Page) -> set[Span]:
 
 
 def _parts(spans: tuple[Span, ...]) -> list[Span]:
-    return [span for n, span in enumerate(spans) if n == 0 or shapes.parse_dims(span.text)]
+    return [span for n, span in enumerate(spans) if n == 0 or shape_comments.parse_dims(span.text)]
 
 
 def _said_once(page: Page, table: Table, sizes: dict[str, int]) -> list[Finding]:
@@ -25,7 +25,7 @@ def _said_once(page: Page, table: Table, sizes: dict[str, int]) -> list[Finding]
     uses: dict[str, list[int]] = {}
     for line, spans in table.rows:
         for span in spans[1:]:
-            dims = shapes.parse_dims(span.text)
+            dims = shape_comments.parse_dims(span.text)
             for node in ast.walk(dims) if dims is not None else ():
                 if isinstance(node, ast.Name) and node.id not in sizes:
                     uses.setdefault(node.id, []).append(line)
@@ -52,7 +52,7 @@ def check(
     found = _said_once(page, table, sizes)
     place = 0
     for line, spans in table.rows:
-        tuples = [span for span in spans[1:] if shapes.parse_dims(span.text) is not None]
+        tuples = [span for span in spans[1:] if shape_comments.parse_dims(span.text) is not None]
         if not tuples:
             message = "this row needs a `name` in its first cell and a `(shape)` in another"
             found.append(Finding(page.path, line, message))
@@ -67,11 +67,11 @@ def check(
         else:
             place = at + 1
             for one in tuples:
-                dims = shapes.parse_dims(one.text)
+                dims = shape_comments.parse_dims(one.text)
                 assert dims is not None
                 try:
-                    sizes |= shapes.agree(dims, data[at][1], sizes)
-                except shapes.ShapeError as error:
+                    sizes |= shape_comments.agree(dims, data[at][1], sizes)
+                except shape_comments.ShapeError as error:
                     reason = f"{name}: {error}"
         claims.append(ClaimEntry(line, f"{name} {said}", "table", "fails" if reason else "holds"))
         if reason:

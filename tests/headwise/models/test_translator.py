@@ -11,12 +11,12 @@ import num2words
 import pytest
 import torch
 import torch.nn.functional as F
+from headwise.numerals import LARGEST, main, parse_chinese, to_chinese, to_english
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwise import numerals
-from headwise import numerals_training as training
-from headwise.numerals import LARGEST, main, parse_chinese, to_chinese, to_english
+from headwise.models import translator
+from headwise.models import translator_training as training
 from headwise.transformer import Transformer
 
 EDGES = sorted(
@@ -219,38 +219,38 @@ def test_numbers_of_every_length_are_drawn() -> None:
 @given(st.lists(numbers(), min_size=1, max_size=5))
 def test_words_survive_tokens(some: list[int]) -> None:
     words = [to_english(n) for n in some]
-    assert numerals.decode_words(numerals.encode_words(words)) == words
+    assert translator.decode_words(translator.encode_words(words)) == words
 
 
 def test_words_without_an_end_are_decoded_as_far_as_they_go() -> None:
-    assert numerals.decode_words(numerals.encode_words(["ten"])[:, :-1]) == ["ten"]
+    assert translator.decode_words(translator.encode_words(["ten"])[:, :-1]) == ["ten"]
 
 
 def test_unknown_tokens_are_refused() -> None:
     with pytest.raises(ValueError, match="texts: got '两' in them, expected <pad> 零 一"):
-        numerals.encode(["三", "两百"])
+        translator.encode(["三", "两百"])
     with pytest.raises(ValueError, match="texts: got 'and' in them"):
-        numerals.encode_words(["one hundred and one"])
+        translator.encode_words(["one hundred and one"])
 
 
 def test_no_text_is_an_empty_batch() -> None:
-    assert numerals.encode([]).shape == (0, 0)
-    assert numerals.encode_words([]).dtype == torch.long
+    assert translator.encode([]).shape == (0, 0)
+    assert translator.encode_words([]).dtype == torch.long
 
 
 def test_longest_number_fits_the_words_allowed() -> None:
     longest = max((777_777_777, 373_373_373, LARGEST), key=lambda n: len(to_english(n).split()))
-    assert len(to_english(longest).split()) + 1 == numerals.MAX_WORDS
+    assert len(to_english(longest).split()) + 1 == translator.MAX_WORDS
 
 
 # The shipped model
 
-RECIPE = json.loads(numerals.CHECKPOINT.with_suffix(".json").read_text(encoding="utf-8"))
+RECIPE = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Transformer:
-    return numerals.load()
+    return translator.load()
 
 
 def test_shipped_model_translates_numbers_it_has_never_seen(shipped: Transformer) -> None:
@@ -262,11 +262,11 @@ def test_cache_changes_no_word_of_a_translation(shipped: Transformer) -> None:
     texts = [to_chinese(n) for n in training.held_out_numbers(2_000, seed=20_261).tolist()]
     for start in range(0, len(texts), 500):
         part = texts[start : start + 500]
-        assert numerals.say(shipped, part) == numerals.say(shipped, part, use_cache=False)
+        assert translator.say(shipped, part) == translator.say(shipped, part, use_cache=False)
 
 
 def test_checkpoint_is_small_and_is_the_one_of_the_recipe(shipped: Transformer) -> None:
-    assert numerals.CHECKPOINT.stat().st_size < 1_000_000
+    assert translator.CHECKPOINT.stat().st_size < 1_000_000
     assert training.fingerprint(shipped) == RECIPE["sha256"]
 
 
@@ -275,7 +275,7 @@ def test_recipe_is_that_of_the_code() -> None:
     assert RECIPE["steps"] == training.STEPS
     assert RECIPE["batch"] == training.BATCH
     assert RECIPE["learning_rate"] == training.LEARNING_RATE
-    assert RECIPE["model"] == numerals.MODEL
+    assert RECIPE["model"] == translator.MODEL
 
 
 def test_recorded_accuracy_meets_the_bar() -> None:
@@ -287,12 +287,12 @@ def test_recorded_accuracy_meets_the_bar() -> None:
 
 
 def test_translate_takes_every_spelling_that_can_be_read() -> None:
-    assert numerals.translate(["两百零五", "一十五", "〇"]) == [
+    assert translator.translate(["两百零五", "一十五", "〇"]) == [
         "two hundred five",
         "fifteen",
         "zero",
     ]
-    assert numerals.translate([]) == []
+    assert translator.translate([]) == []
 
 
 # Training
@@ -300,8 +300,8 @@ def test_translate_takes_every_spelling_that_can_be_read() -> None:
 
 def test_loading_and_creating_leave_the_callers_random_numbers_alone() -> None:
     state = torch.get_rng_state()
-    numerals.new_model(seed=3)
-    numerals.load()
+    translator.new_model(seed=3)
+    translator.load()
     assert torch.equal(torch.get_rng_state(), state)
 
 
@@ -316,16 +316,16 @@ def test_seed_decides_the_weights() -> None:
 
 
 def test_seed_decides_the_numbers_to_learn_from() -> None:
-    assert trained(numerals.new_model(0), 0) != trained(numerals.new_model(0), 1)
+    assert trained(translator.new_model(0), 0) != trained(translator.new_model(0), 1)
 
 
 def test_loss_is_the_mean_over_next_words_and_no_padding() -> None:
     run = training.Training(seed=0, steps=1)
     run.advance(1)
-    model, losses = numerals.new_model(seed=0), []
+    model, losses = translator.new_model(seed=0), []
     for n in training.training_numbers(training.BATCH, seed=0).tolist():
-        words = numerals.encode_words([to_english(n)])  # alone, so there is nothing to fill up
-        logits = model(numerals.encode([to_chinese(n)]), words[:, :-1])
+        words = translator.encode_words([to_english(n)])  # alone, so there is nothing to fill up
+        logits = model(translator.encode([to_chinese(n)]), words[:, :-1])
         losses.append(F.cross_entropy(logits[0], words[0, 1:], reduction="none"))
     torch.testing.assert_close(run.losses[0], torch.cat(losses).mean().item(), rtol=1e-5, atol=0)
 
@@ -395,7 +395,9 @@ def test_interrupted_and_resumed_training_gives_the_same_bits(
     assert not parts.exists()
     assert train("--out", str(parts), "--resume") == 0
 
-    assert training.fingerprint(numerals.load(parts)) == training.fingerprint(numerals.load(whole))
+    assert training.fingerprint(translator.load(parts)) == training.fingerprint(
+        translator.load(whole)
+    )
     names = {"whole.pt", "whole.json", "parts.pt", "parts.json"}
     assert {path.name for path in tmp_path.iterdir()} == names
     recipes = [json.loads(path.with_suffix(".json").read_text()) for path in (whole, parts)]
@@ -443,7 +445,7 @@ def test_resuming_what_is_no_training_is_refused(tmp_path: Path, capsys: Capture
     out = ("--resume", "--out", str(tmp_path / "own.pt"))
     (tmp_path / "own.part").write_text("no training")
     assert_refused(capsys, "own.part", "train", *out)
-    torch.save(numerals.new_model().state_dict(), tmp_path / "own.part")
+    torch.save(translator.new_model().state_dict(), tmp_path / "own.part")
     assert_refused(capsys, "own.part", "train", *out)
 
 
@@ -479,6 +481,6 @@ def test_evaluate_counts_each_split(capsys: Captured) -> None:
 def test_module_runs_as_a_command(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["numerals", "translate", "二百三十五"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(numerals.__file__), run_name="__main__")
+        runpy.run_path(str(translator.__file__), run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out == "two hundred thirty five\n"

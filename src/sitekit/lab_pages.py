@@ -23,7 +23,7 @@ from mkdocs_jupyter.convert import get_nbconvert_app
 from nbclient.exceptions import CellExecutionError
 from nbconvert.exporters import NotebookExporter
 
-from proseproof.labs import outputs_file
+from proseproof.lab_runner import outputs_file
 
 Notebook = Any  # nbformat's nodes carry no types
 PHONE = 400.0  # the width of a drawing that a phone may shrink to its own, and its words still read

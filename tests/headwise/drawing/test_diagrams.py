@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from headwise import diagrams
-from headwise.diagrams import WIDTH, WORDS
+from headwise.drawing import diagrams
+from headwise.drawing.diagrams import WIDTH, WORDS
+from headwise.drawing.plot import HUES, Figure
 from headwise.heads import merge_heads, split_heads
 from headwise.layers import EncoderLayer
 from headwise.masks import causal_mask, combine, padding_mask
 from headwise.multi_head import MultiHeadAttention
-from headwise.plot import HUES, Figure
 from headwise.single_head import LinearHead, ParameterHead
 from headwise.trace import Step, Trace, trace
 from headwise.transformer import Transformer

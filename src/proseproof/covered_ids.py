@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from proseproof.finding import Finding
+from proseproof.messages import Finding
 from proseproof.page import Page
 from proseproof.settings import Settings
 

@@ -1,4 +1,4 @@
-"""The MkDocs plugin that ties the parts together and says what is wrong, with file and line."""
+"""The MkDocs hooks that tie the parts together and say what is wrong, with file and line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import jieba
 import mkdocs.utils
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
-from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority, get_plugin_logger
+from mkdocs.plugins import CombinedEvent, event_priority, get_plugin_logger
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
 from proseproof import report
-from proseproof.listing import ListingError, resolve
-from sitekit import figures, formulas, glossary, labs, proofs
+from proseproof.listings import ListingError, resolve
+from sitekit import badge, formulas, glossary, inline_figures, lab_pages
 
 log = get_plugin_logger("sitekit")
 
@@ -39,13 +39,13 @@ _UNNAMED = {  # parts of the theme that a screen reader would meet without a nam
 _BROKEN = {"zh": "这一页有问题", "en": "This page has a problem"}
 
 
-class SitekitPlugin(BasePlugin):
+class Site:
     """Listings, formulas, labs and one search index a language; problems stop a build."""
 
     def __init__(self) -> None:
         self.command = "build"
         self.problems: list[tuple[str, int, str]] = []
-        self.lab_pages: dict[str, labs.Lab] = {}
+        self.lab_pages: dict[str, lab_pages.Lab] = {}
         self.notebooks: dict[str, str] = {}
         self.characters: set[str] = set()
         self.indexes: dict[Path, str] = {}
@@ -71,7 +71,7 @@ class SitekitPlugin(BasePlugin):
         if match is None:
             return True
         path = Path(self.docs_dir, match["doc"])
-        line = labs.line_of(path.read_text(encoding="utf-8"), f"({match['link']}")
+        line = lab_pages.line_of(path.read_text(encoding="utf-8"), f"({match['link']}")
         self.problem(f"docs/{match['doc']}", line, f"link to '{match['link']}', {match['why']}")
         return False
 
@@ -183,10 +183,10 @@ class SitekitPlugin(BasePlugin):
             return None
         path = Path(config.docs_dir, name)
         try:
-            lab = labs.load(path, self.root, log.info, name.partition("/")[0])
-        except labs.LabError as error:
+            lab = lab_pages.load(path, self.root, log.info, name.partition("/")[0])
+        except lab_pages.LabError as error:
             self.problem(f"docs/{name}", error.line, str(error))
-            lab = labs.Lab(f"# {path.stem}\n", [], "")
+            lab = lab_pages.Lab(f"# {path.stem}\n", [], "")
         self.lab_pages[name] = lab
         self.notebooks[name] = lab.notebook
         return lab.markdown
@@ -201,20 +201,20 @@ class SitekitPlugin(BasePlugin):
                 text = resolve(self.root, match["spec"])
             except ListingError as error:
                 source = Path(config.docs_dir, name).read_text(encoding="utf-8")
-                self.problem(f"docs/{name}", labs.line_of(source, match[0]), str(error))
+                self.problem(f"docs/{name}", lab_pages.line_of(source, match[0]), str(error))
                 return match[0]
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 
         markdown = _INCLUDE.sub(listing, markdown)
         if page.meta.get("notebook"):
-            self.notebooks[name] = labs.from_page(markdown)
-        if proofs.PLACE in markdown:
-            markdown = markdown.replace(proofs.PLACE, proofs.overview(self.report, name[:2]))
+            self.notebooks[name] = lab_pages.from_page(markdown)
+        if badge.PLACE in markdown:
+            markdown = markdown.replace(badge.PLACE, badge.overview(self.report, name[:2]))
         return markdown
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         language = page.file.src_uri.partition("/")[0]
-        html = figures.inline(html, Path(config.docs_dir, language))
+        html = inline_figures.inline(html, Path(config.docs_dir, language))
         html, characters = formulas.draw(html)
         self.characters |= characters
         page.meta["formulas"] = bool(characters)
@@ -236,7 +236,7 @@ class SitekitPlugin(BasePlugin):
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
         if notebook := self.notebooks.get(page.file.src_uri):
             target = Path(page.file.abs_dest_path).with_suffix(".ipynb")
-            text = labs.for_readers(notebook, page.canonical_url or "", config.repo_url or "")
+            text = lab_pages.for_readers(notebook, page.canonical_url or "", config.repo_url or "")
             mkdocs.utils.write_file(text.encode(), str(target))
         return _mend(self._under_title(output, page, config), config.theme["language"])
 
@@ -246,7 +246,7 @@ class SitekitPlugin(BasePlugin):
         language, _, rest = name.partition("/")
         text = Path(config.docs_dir, name).read_text(encoding="utf-8")
         report_page = "../" * rest.count("/") + "verified.html"
-        line = proofs.badge(self.report, f"docs/{name}", text, language, report_page)
+        line = badge.badge(self.report, f"docs/{name}", text, language, report_page)
         if name in self.notebooks:
             link = f'<a class="download" href="{Path(name).stem}.ipynb" download>'
             line += f"{link}{_DOWNLOAD[language]}</a>"
@@ -330,3 +330,15 @@ def _mend(page: str, language: str) -> str:
     for there, missing in _UNNAMED.items():
         page = page.replace(there, f'{there} aria-label="{missing[language]}"')
     return page
+
+
+# MkDocs looks for functions of these names here: see `hooks` in mkdocs.yml.
+_site = Site()
+on_startup, on_config, on_files = _site.on_startup, _site.on_config, _site.on_files
+on_pre_page, on_page_read_source = _site.on_pre_page, _site.on_page_read_source
+on_page_markdown, on_page_content = _site.on_page_markdown, _site.on_page_content
+on_post_page, on_post_template, on_post_build = (
+    _site.on_post_page,
+    _site.on_post_template,
+    _site.on_post_build,
+)

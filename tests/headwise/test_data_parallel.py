@@ -14,8 +14,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from headwise import parallel
-from headwise.parallel import (
+from headwise import data_parallel
+from headwise.data_parallel import (
     SEQ_LEN,
     joined,
     main,
@@ -28,7 +28,7 @@ from headwise.parallel import (
 
 CPU = torch.device("cpu")
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-SCRIPT = [sys.executable, "-m", "headwise.parallel"]
+SCRIPT = [sys.executable, "-m", "headwise.data_parallel"]
 LOST = "ends, as another process is lost"
 LONG = 300.0  # seconds: far more than any of these takes, so that a hanging run fails a test
 
@@ -82,9 +82,9 @@ def test_two_processes_print_the_losses_of_one(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    children.append(start([*TORCHRUN, "-m", "headwise.parallel", "--steps", "4"]))
+    children.append(start([*TORCHRUN, "-m", "headwise.data_parallel", "--steps", "4"]))
     monkeypatch.setattr(sys, "argv", ["parallel", "--steps", "4"])
-    runpy.run_path(parallel.__file__, run_name="__main__")
+    runpy.run_path(data_parallel.__file__, run_name="__main__")
     alone = step_lines(capsys.readouterr().out)
     output, _ = children[0].communicate(timeout=LONG)
     assert children[0].returncode == 0, output
@@ -94,7 +94,7 @@ def test_two_processes_print_the_losses_of_one(
 
 RANK_0 = """
 import sys, torch
-from headwise.parallel import joined, small_model, train
+from headwise.data_parallel import joined, small_model, train
 with joined(300) as device:
     model = small_model().double()
     losses = list(train(model, device, 3))
@@ -138,7 +138,7 @@ def test_two_processes_step_as_one_does_on_the_joined_batch(
 ENDED = """
 import weakref
 import torch.distributed as dist
-from headwise.parallel import joined, small_model, train
+from headwise.data_parallel import joined, small_model, train
 with joined(300) as device:
     list(train(small_model(), device, 1))
     group = weakref.ref(dist.group.WORLD)
@@ -154,7 +154,7 @@ def test_group_ends_with_its_threads(children: list[subprocess.Popen[str]]) -> N
 
 
 def test_killed_worker_ends_the_whole_run(children: list[subprocess.Popen[str]]) -> None:
-    run = start([*TORCHRUN, "-m", "headwise.parallel", "--steps", "1000000"])
+    run = start([*TORCHRUN, "-m", "headwise.data_parallel", "--steps", "1000000"])
     children.append(run)
     assert run.stdout is not None
     processes: dict[int, int] = {}
@@ -175,7 +175,7 @@ def test_killed_worker_ends_the_whole_run(children: list[subprocess.Popen[str]])
 
 LEAVES = """
 import os, signal, sys
-from headwise.parallel import joined, small_model, train
+from headwise.data_parallel import joined, small_model, train
 with joined(300) as device:
     for step, _ in enumerate(train(small_model(), device, 100)):
         if step == 2:

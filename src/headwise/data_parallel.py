@@ -1,6 +1,6 @@
 """Data-parallel training: a copy of the model in each process, and a part of each batch for it.
 
-    torchrun --standalone --nproc-per-node 2 -m headwise.parallel
+    torchrun --standalone --nproc-per-node 2 -m headwise.data_parallel
 
 The same command trains on GPUs, one to a process, and without them on the CPU. Started by plain
 `python -m`, it is a single process.

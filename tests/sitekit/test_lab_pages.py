@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import proseproof.labs
-from proseproof.labs import outputs_file
-from sitekit import labs
+import proseproof.lab_runner
+from proseproof.lab_runner import outputs_file
+from sitekit import lab_pages
 
 LAB = """# ---
 # description: A lab.
@@ -46,7 +46,7 @@ def _write(path: Path, code: str) -> Path:
 
 
 def _key(lab: Path) -> str:
-    cells = [c.source for c in labs.read(lab).cells if c.cell_type == "code"]
+    cells = [c.source for c in lab_pages.read(lab).cells if c.cell_type == "code"]
     return outputs_file(lab.parent, cells).stem
 
 
@@ -84,12 +84,12 @@ def test_key_covers_code_and_not_prose(lab: Path) -> None:
 
 def test_key_covers_the_torch_version(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _key(lab)
-    monkeypatch.setattr(proseproof.labs, "version", lambda name: "0.0.0")
+    monkeypatch.setattr(proseproof.lab_runner, "version", lambda name: "0.0.0")
     assert _key(lab) != before
 
 
-def _load(lab: Path, said: list[str]) -> labs.Lab:
-    return labs.load(lab, lab.parent, said.append, "en")
+def _load(lab: Path, said: list[str]) -> lab_pages.Lab:
+    return lab_pages.load(lab, lab.parent, said.append, "en")
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_download_is_a_notebook_with_outputs_and_without_front_matter(plain: Pat
 
 def test_raising_cell_names_its_line(plain: Path) -> None:
     _code(plain, "x = 1\nraise KeyError('lost')")
-    with pytest.raises(labs.LabError, match="KeyError: 'lost'") as caught:
+    with pytest.raises(lab_pages.LabError, match="KeyError: 'lost'") as caught:
         _load(plain, [])
     line = plain.read_text("utf-8").splitlines()[caught.value.line - 1]
     assert line == "raise KeyError('lost')"
@@ -135,20 +135,20 @@ def test_failed_lab_is_not_cached(plain: Path) -> None:
     _code(plain, "raise KeyError('lost')")
     for _ in range(2):
         said: list[str] = []
-        with pytest.raises(labs.LabError):
+        with pytest.raises(lab_pages.LabError):
             _load(plain, said)
         assert len(said) == 1
 
 
 def test_syntax_error_names_its_line(plain: Path) -> None:
-    with pytest.raises(labs.LabError, match="SyntaxError") as caught:
+    with pytest.raises(lab_pages.LabError, match="SyntaxError") as caught:
         _load(_code(plain, "x = 1\ny = ("), [])
     assert plain.read_text("utf-8").splitlines()[caught.value.line - 1] == "y = ("
 
 
 def test_figure_without_words_is_refused(plain: Path) -> None:
     _code(plain, "from IPython.display import SVG\nSVG('<svg></svg>')")
-    with pytest.raises(labs.LabError, match="text alternative"):
+    with pytest.raises(lab_pages.LabError, match="text alternative"):
         _load(plain, [])
 
 
@@ -166,7 +166,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_figures_speak_the_pages_language(language: str) -> None:
     path = ROOT / "docs" / language / "labs" / "scaling.py"
-    lab = labs.load(path, ROOT, print, language)
+    lab = lab_pages.load(path, ROOT, print, language)
     assert len(lab.figures) == 3
     for figure in lab.figures:
         label = re.search(r'aria-label="([^"]+)"', figure)
@@ -195,8 +195,8 @@ y = 2
 
 
 def test_page_becomes_a_notebook_whose_cells_are_its_blocks() -> None:
-    text = labs.for_readers(
-        labs.from_page(PAGE), "https://site.org/en/gpu/x.html", "https://github.com/a/b"
+    text = lab_pages.for_readers(
+        lab_pages.from_page(PAGE), "https://site.org/en/gpu/x.html", "https://github.com/a/b"
     )
     cells = json.loads(text)["cells"]
     assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "code", "markdown"]

@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from proseproof import shapes
-from proseproof.finding import Finding
-from proseproof.pairs import tree_of
-from proseproof.proof import PageProof
+from proseproof import shape_comments
+from proseproof.language_pairs import tree_of
+from proseproof.messages import Finding
+from proseproof.prover import PageProof
 from proseproof.report import BlockEntry, ClaimEntry
 
 OUTPUTS = ".cache/labs"
@@ -121,8 +121,8 @@ def proved(proof: PageProof) -> list[Finding]:
                 getattr(proof.entry, entries).append(kind(**one))
         proof.shown = data["shown"]
         for path, line in data["ran"]:
-            if (path, line) in shapes.registry:
-                shapes.registry[path, line].ran = True
+            if (path, line) in shape_comments.registry:
+                shape_comments.registry[path, line].ran = True
         return []
     both = _pair(proof)
     before = [len(one.entry.findings) for one in both]
@@ -138,7 +138,7 @@ def proved(proof: PageProof) -> list[Finding]:
             "blocks": [asdict(entry) for entry in one.entry.blocks],
             "claims": [asdict(entry) for entry in one.entry.claims],
             "shown": proof.shown,
-            "ran": [place for place, comment in shapes.registry.items() if comment.ran],
+            "ran": [place for place, comment in shape_comments.registry.items() if comment.ran],
         }
         verdict(one).parent.mkdir(parents=True, exist_ok=True)
         verdict(one).write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from proseproof import shapes
-from proseproof.finding import Finding
+from proseproof import shape_comments
+from proseproof.messages import Finding
 from proseproof.page import Page
 from proseproof.settings import Settings
 
@@ -90,7 +90,7 @@ def _shape_comments(page: Page) -> list[Item]:
         if block.language != "python":
             continue
         try:
-            ends = shapes.comments_of(block.code)[0]
+            ends = shape_comments.comments_of(block.code)[0]
         except Exception:  # code that cannot be read is reported where it is run
             continue
         items += [Item(block.first + n - 1, text, text) for n, text in sorted(ends.items())]

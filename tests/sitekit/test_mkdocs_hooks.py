@@ -17,7 +17,7 @@ import pytest
 
 from proseproof import claims
 from proseproof.report import BlockEntry, ClaimEntry, PageEntry, Report, digest
-from sitekit import formulas, proofs
+from sitekit import badge, formulas
 
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -161,7 +161,7 @@ def test_line_under_the_title_leaves_out_what_there_is_none_of(
     entry.blocks = [BlockEntry(1, "python", "holds")] * blocks
     entry.claims = [ClaimEntry(1, "x", "name", "holds")] * claims
     report = Report({"torch": "9"}, {"docs/en/a.md": entry})
-    assert said in proofs.badge(report, "docs/en/a.md", "text", "en", "verified.html")
+    assert said in badge.badge(report, "docs/en/a.md", "text", "en", "verified.html")
 
 
 def test_report_speaks_the_language_of_its_page() -> None:
@@ -169,7 +169,7 @@ def test_report_speaks_the_language_of_its_page() -> None:
     entry = PageEntry("docs/zh/a.md", digest("text"))
     entry.claims = [ClaimEntry(1, "x", rule, "not judged") for rule in sorted(rules)]
     report = Report({"torch": "9", "python": "3"}, {"docs/zh/a.md": entry})
-    table = proofs.overview(report, "zh").split("<tbody>")[1]
+    table = badge.overview(report, "zh").split("<tbody>")[1]
     assert len(rules) > 10 and table.count("不作判断") == len(rules)
     assert re.findall(r"<td>([a-z ]+)</td>", table) == []
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sitekit.figures import inline
+from sitekit.inline_figures import inline
 
 SVG = '<svg role="img" aria-label="Three bars" width="340"><title>Bars</title></svg>'
 

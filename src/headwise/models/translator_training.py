@@ -15,16 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headwise._check import check_sizes
-from headwise.numerals import (
-    MODEL,
-    PAD,
-    encode,
-    encode_words,
-    new_model,
-    say,
-    to_chinese,
-    to_english,
-)
+from headwise.models.numerals import to_chinese, to_english
+from headwise.models.translator import MODEL, PAD, encode, encode_words, new_model, say
 from headwise.transformer import Transformer
 
 RANGES = (range(60_000, 70_000), range(4_000_000, 5_000_000), range(370_000_000, 380_000_000))

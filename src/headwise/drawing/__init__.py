@@ -1,0 +1,1 @@
+"""What draws: plots of numbers and diagrams of running code, each with its alt text."""

@@ -1,0 +1,1 @@
+"""Models that were trained: what they learn, how, and their weights."""
