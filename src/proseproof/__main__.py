@@ -7,15 +7,20 @@ import sys
 from pathlib import Path
 
 from proseproof import freshness, report, shape_comments
-from proseproof.prover import Project
+from proseproof.prover import PageProof, Project
 from proseproof.settings import Settings
 
 
-def _update(project: Project, names: list[str]) -> int:
+def _update(project: Project, names: list[str], record_to: str) -> int:
     from proseproof.update import update
 
     sys.meta_path.insert(0, shape_comments.Finder(project.settings.rewrite))
     paths = project.paths()
+    if unknown := [name for name in names if name not in paths]:
+        print(f"no such page: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    if record_to:
+        return _record(project, names, Path(record_to))
     chosen = [path for path in paths if not names or path in names]
     for path in list(chosen):  # both languages at once
         other = project.settings.counterpart(path)
@@ -30,6 +35,21 @@ def _update(project: Project, names: list[str]) -> int:
             failed = True
             print(finding, file=sys.stderr)
     return int(failed)
+
+
+def _record(project: Project, names: list[str], file: Path) -> int:
+    """Run one lab, and write its record, or what is wrong with it, beside the repository's own."""
+    from proseproof.records import write_whole
+    from proseproof.update import record
+
+    if len(names) != 1 or not names[0].endswith(".py"):
+        print("--record-to takes one lab", file=sys.stderr)
+        return 2
+    proof = PageProof(project, names[0])
+    found = proof.page.findings or record(proof, file)[1]
+    if found:
+        write_whole(file.with_suffix(".txt"), f"{found[0].line}\n{found[0].message}")
+    return int(bool(found))
 
 
 def _confirm(project: Project, places: list[str], everything: bool) -> int:
@@ -85,6 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     update = commands.add_parser("update", help="rewrite shown outputs, in both languages")
     update.add_argument("pages", nargs="*", help="only these pages and their counterparts")
+    update.add_argument("--record-to", default="", metavar="FILE", help=argparse.SUPPRESS)
     confirm = commands.add_parser("confirm", help="record that both languages say the same")
     confirm.add_argument("places", nargs="*", metavar="docs/en/page.md#anchor")
     confirm.add_argument("--all", action="store_true", help="record every section as it is")
@@ -100,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     project = Project(settings)
     if options.command == "update":
-        return _update(project, options.pages)
+        return _update(project, options.pages, options.record_to)
     if options.command == "confirm":
         return _confirm(project, options.places, options.all)
     if options.command == "report":

@@ -186,7 +186,7 @@ class Judge:
         self.seen: set[shape_comments.Shape] = set()
         self.asserted: set[str] = set()
         self.output = ""
-        self.own = _own(settings.root, settings.rewrite)
+        self.own = own_names(settings.root, settings.rewrite)
         if run is not None:
             self.values = {**run.watch.bindings, **run.namespace}
             self.seen = run.made | run.watch.shapes
@@ -606,7 +606,7 @@ def _import_path(dotted: str) -> Any:
 
 
 @functools.cache
-def _own(root: Path, packages: tuple[str, ...]) -> Code:
+def own_names(root: Path, packages: tuple[str, ...]) -> Code:
     """What the project's own packages define, read from their sources without importing them."""
     found = Code()
     for name in packages:

@@ -25,7 +25,7 @@ from typing import Any
 from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
-from proseproof import interpreter_state, shape_comments
+from proseproof import dependencies, interpreter_state, shape_comments
 from proseproof.figures import displayed
 from proseproof.page import Block, Page
 
@@ -85,6 +85,8 @@ class Run:
     moved_to: str = ""
     outputs: list[dict[str, Any]] = field(default_factory=list)
     drew_unseeded: bool = False
+    opened: set[str] = field(default_factory=set)
+    ran: set[tuple[str, int]] = field(default_factory=set)
     lost_comments: list[int] = field(default_factory=list)
     unrun_comments: list[int] = field(default_factory=list)
 
@@ -262,6 +264,25 @@ def _recording(run: Run, wanted: bool) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _watched(run: Run) -> Iterator[None]:
+    """Note which files the block opens, and which shape comments it checks."""
+    before = [one for one in shape_comments.registry.values() if one.ran]
+    for comment in before:
+        comment.ran = False
+    _running.append(run)
+    shape_comments.watches.append(run.watch)
+    try:
+        with dependencies.opened() as run.opened:
+            yield
+    finally:
+        _running.pop()
+        shape_comments.watches.remove(run.watch)
+        run.ran = {place for place, one in shape_comments.registry.items() if one.ran}
+        for comment in before:
+            comment.ran = True
+
+
 def execute(
     page: Page,
     block: Block,
@@ -291,9 +312,7 @@ def execute(
             error.lineno += block.first - 1
             error.end_lineno = None
         return run
-    _running.append(run)
-    shape_comments.watches.append(run.watch)
-    try:
+    with _watched(run):
         if shared is not None:
             with _recording(run, shapes_wanted):
                 exec(code, shared)
@@ -314,9 +333,6 @@ def execute(
                 run.drew_unseeded = _drew_unseeded(before, seed)
                 here = os.path.realpath(os.getcwd())
                 run.moved_to = "" if here == scratch() else here
-    finally:
-        _running.pop()
-        shape_comments.watches.remove(run.watch)
     first, last = block.first, block.first + len(block.code.splitlines())
     if run.error is None:
         run.unrun_comments = [

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
-import math
 import re
 from pathlib import Path
 from typing import Any
 
 from proseproof.messages import Finding, diff
-from proseproof.outputs import FLOAT
-
-TAG = re.compile(r"<[^<>]*>")
-IN_TAG = re.compile(
-    r"""(?P<words>aria-label=\\?"[^"]*") | (?P<name>(?:\bid=|href=|url\()\\?"?\#?[\w-]+)
-    | (?<![\w\#.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)""",
-    re.VERBOSE,
-)
 
 
 def drawn(figure: Any, path: str = "") -> str:
@@ -63,46 +52,6 @@ def displayed(value: Any) -> list[dict[str, Any]]:
         data = {"image/svg+xml": drawn(value)}
     data = data or {"text/plain": repr(value)}
     return [{"output_type": "display_data", "data": data, "metadata": {}}]
-
-
-def text_of(output: dict[str, Any]) -> str:
-    """One output of a cell as text, without the addresses that change from run to run."""
-    if "text" in output:
-        return str(output["text"])
-    parts = [
-        one if isinstance(one, str) else json.dumps(one, sort_keys=True)
-        for one in output["data"].values()
-    ]
-    return re.sub(r" at 0x[0-9a-f]+", "", "\n".join(parts))
-
-
-def digest(shown: list[str]) -> str:
-    """A hash of what cells show, and the sum of all coordinates in their drawings.
-
-    Rounding differs from machine to machine, so numbers are hashed to four digits, and
-    coordinates, of which there are thousands, not at all: `alike` compares their sum.
-    """
-    total = 0.0
-
-    def blank(match: re.Match[str]) -> str:
-        nonlocal total
-        if match["words"]:
-            return match[0]
-        if match["name"]:  # often a hash of the drawing
-            return ""
-        total += abs(float(match[0]))
-        return "#"
-
-    texts = [TAG.sub(lambda tag: IN_TAG.sub(blank, tag[0]), text) for text in shown]
-    texts = [FLOAT.sub(lambda match: f"{float(match[0]):.4g}", text) for text in texts]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] + f"+{total:.0f}"
-
-
-def alike(one: str, other: str) -> bool:
-    """Whether two digests are of the same pictures and words, rounding aside."""
-    (words, _, total), (other_words, _, other_total) = one.partition("+"), other.partition("+")
-    close = math.isclose(float(total or 0), float(other_total or 0), rel_tol=1e-4)
-    return words == other_words and close
 
 
 def check(

@@ -111,7 +111,7 @@ def confirm(
         if len(new) == 2 and old != new and (everything or (key in named if named else both)):
             lock[key] = new
             recorded.append(key)
-    gone = [key for key in lock if "#" in key and key not in current]
+    gone = [key for key in lock if key not in current]
     for key in gone:
         del lock[key]
     if recorded or gone:

@@ -1,145 +1,115 @@
-"""Labs: their cells run once for both languages, and not at all while nothing they use changes."""
+"""Labs: their cells run in one namespace, once for both languages, and are held to their record."""
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import json
-from collections.abc import Iterator
-from dataclasses import asdict
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from proseproof import shape_comments
+from proseproof import interpreter_state, records, shape_comments
+from proseproof.execution import SEED, execute, load_what_has_global_state, scratch
 from proseproof.language_pairs import tree_of
 from proseproof.messages import Finding
-from proseproof.prover import PageProof
-from proseproof.report import BlockEntry, ClaimEntry
+from proseproof.report import BlockEntry
 
-OUTPUTS = ".cache/labs"
+if TYPE_CHECKING:
+    from proseproof.prover import PageProof
 
-
-def sources(code: str, root: Path) -> list[Path]:
-    """The project's files that this code imports, all that those import, and their data."""
-    found: set[Path] = set()
-    todo = list(_imported(code, root))
-    while todo:
-        path = todo.pop()
-        if path not in found:
-            # numerals.py comes with numerals.pt.
-            found |= {one for one in path.parent.glob(f"{path.stem}.*") if one.is_file()}
-            todo += _imported(path.read_text(encoding="utf-8"), root)
-    return sorted(found)
+UPDATE = "python -m proseproof update"
 
 
-def _imported(code: str, root: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            for depth in range(1, len(parts) + 1):
-                for stem in (root.joinpath("src", *parts[:depth]), root.joinpath(*parts[:depth])):
-                    yield from filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py"))
+def cells(proof: PageProof) -> list[Finding]:
+    """The lab's findings; its cells run unless they are kept from an earlier run."""
+    return run_or_recall(proof) or compared(proof)
 
 
-def outputs_file(root: Path, cells: list[str]) -> Path:
-    """Where the outputs of these cells are kept, by all that they depend on.
+def run_or_recall(proof: PageProof) -> list[Finding]:
+    """What is wrong with the cells and the sentences about them; what they show is on the proof."""
+    keeper = proof.project.keeper
+    if keeper.recall(proof):
+        return []
+    both = _with_twin(proof)
+    findings = run(proof, both)
+    if not findings:
+        for one in both:
+            one.outputs = proof.outputs
+            if not one.entry.findings:
+                keeper.keep(one)
+    return findings
 
-    That is the code without its comments, which are written in the page's language, what it
-    imports from the project, and torch.
-    """
-    digest = hashlib.sha256(version("torch").encode())
-    for cell in cells:
-        digest.update(b"\0" + tree_of(cell).encode())
-    for path in sources("\n".join(cells), root):
-        digest.update(b"\0" + path.read_bytes())
-    return root / OUTPUTS / f"{digest.hexdigest()[:32]}.json"
 
-
-def _pair(proof: PageProof) -> list[PageProof]:
+def _with_twin(proof: PageProof) -> list[PageProof]:
     """The lab, and with it the other language's when that runs the same program."""
     other = proof.project.other(proof.page.path)
     programs = [[tree_of(block.code) for block in one.blocks] for one in (proof.page, other) if one]
     if other is None or programs[0] != programs[1]:
         return [proof]
-    return [proof, PageProof(proof.project, other.path)]
+    return [proof, type(proof)(proof.project, other.path)]
 
 
-def _said(proof: PageProof) -> list[Any]:
-    """What the page says of its cells, wherever its lines stand."""
-    spans = [
-        [(span.text, span.mark, span.subject, span.row) for span in proof.spans_for(index)]
-        for index in range(len(proof.page.blocks))
-    ]
-    tables = [
-        (table.expression, [span.text for _, spans in table.rows for span in spans])
-        for table in proof.page.tables
-    ]
-    return [proof.page.path, spans, tables]
+def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
+    """Run all cells in one namespace, each with the sentences below it, on every page.
+
+    `pages` are this one and those that run the same program in another language. The findings
+    returned are this page's own; the others get theirs on their entry.
+    """
+    found: list[Finding] = []
+    shared: dict[str, Any] = {}
+    proof.outputs = []
+    load_what_has_global_state(proof.page)
+    with interpreter_state.restored(windows=True):
+        os.chdir(scratch())
+        interpreter_state.seed(SEED)
+        for index, block in enumerate(proof.page.blocks):
+            said = [(page, page.spans_for(index)) for page in pages]
+            texts = [span.text for _, spans in said for span in spans]
+            wanted = any(map(shape_comments.parse_dims, texts))
+            done = execute(proof.page, block, shapes_wanted=wanted, shared=shared)
+            proof.outputs.append(done.outputs)
+            broken = proof.errors(done)
+            for page, spans in said:
+                cell = page.page.blocks[index]
+                page.note_run(done)
+                verdict = "fails" if broken else "holds"
+                page.entry.blocks.append(BlockEntry(cell.line, "python", verdict))
+                if broken:
+                    page.unjudged(cell, spans)
+                    continue
+                here = page.sentences(replace(done, page=page.page, block=cell), spans)
+                if page is proof:
+                    found += here
+                else:
+                    page.note(here)
+            if broken:
+                return found + broken
+    return found
 
 
-def _lines(proof: PageProof) -> list[int]:
-    """The lines of all that is judged, in an order that stays when lines move."""
+def compared(proof: PageProof) -> list[Finding]:
+    """What the cells show, against the record.
+
+    A lab with `varies: true` in its front matter shows what depends on the machine: it is held to
+    the kinds of its outputs alone.
+    """
     page = proof.page
-    lines = [block.line for block in page.blocks] + [span.line for span in page.spans]
-    for table in page.tables:
-        lines += [table.line, *(line for line, _ in table.rows)]
-    return lines
-
-
-def proved(proof: PageProof) -> list[Finding]:
-    """The lab's findings; a lab that held before, and of which nothing changed, is not run."""
-    settings = proof.settings
-    cells = [block.code for block in proof.page.blocks]
+    file = proof.record_file
+    name = file.relative_to(proof.settings.root).as_posix()
     try:
-        outputs = outputs_file(settings.root, cells)
-    except SyntaxError:
-        return proof.lab([proof])
-    rules = "".join(
-        Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
-        for name in ("claims", "execution", "figures", "shapes", "tables")
-    )
-
-    def verdict(one: PageProof) -> Path:
-        parts = json.dumps([outputs.stem, rules, _said(one)], ensure_ascii=False)
-        name = hashlib.sha256(parts.encode()).hexdigest()[:32]
-        return (settings.root / settings.report).parent / "labs" / f"{name}.json"
-
-    file = verdict(proof)
-    if file.is_file():
-        data = json.loads(file.read_text(encoding="utf-8"))
-        now = dict(zip(data["lines"], _lines(proof), strict=True))
-        for entries, kind in (("blocks", BlockEntry), ("claims", ClaimEntry)):
-            for one in data[entries]:
-                one["line"] = now.get(one["line"], one["line"])
-                getattr(proof.entry, entries).append(kind(**one))
-        proof.shown = data["shown"]
-        for path, line in data["ran"]:
-            if (path, line) in shape_comments.registry:
-                shape_comments.registry[path, line].ran = True
-        return []
-    both = _pair(proof)
-    before = [len(one.entry.findings) for one in both]
-    findings = proof.lab(both)
-    if not findings:
-        outputs.parent.mkdir(parents=True, exist_ok=True)
-        outputs.write_text(json.dumps(proof.outputs), encoding="utf-8")
-    for one, number in zip(both, before, strict=True):
-        if len(one.entry.findings) > number or findings:
-            continue
-        data = {
-            "lines": _lines(one),
-            "blocks": [asdict(entry) for entry in one.entry.blocks],
-            "claims": [asdict(entry) for entry in one.entry.claims],
-            "shown": proof.shown,
-            "ran": [place for place, comment in shape_comments.registry.items() if comment.ran],
-        }
-        verdict(one).parent.mkdir(parents=True, exist_ok=True)
-        verdict(one).write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-    return findings
+        record = records.read(file)
+    except records.RecordError as error:
+        return [Finding(page.path, 1, str(error), remedy=UPDATE)]
+    if record is None:
+        return [Finding(page.path, 1, f"there is no record {name}", remedy=UPDATE)]
+    if not record.is_of([block.code for block in page.blocks]):
+        return [Finding(page.path, 1, f"the record {name} is of other code", remedy=UPDATE)]
+    found = []
+    for block, cell, shown in zip(page.blocks, record.cells, proof.outputs, strict=True):
+        if page.front.get("varies"):
+            same = records.kinds(cell.outputs) == records.kinds(shown)
+            detail = "" if same else "its outputs are of other kinds"
+        else:
+            detail = records.difference(cell.outputs, shown)
+        if detail:
+            message = f"the cell shows something else than {name} has"
+            found.append(Finding(page.path, block.line, message, detail, UPDATE))
+    return found

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import subprocess
 import tokenize
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import unquote
 
 from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
 from proseproof import (
     accelerator,
+    accounted,
     covered_ids,
     figures,
     freshness,
     interpreter_state,
+    lab_runner,
     language_pairs,
     outputs,
+    records,
     shape_comments,
     shape_tables,
 )
-from proseproof.claims import Code, Judge, Verdict, command
+from proseproof.claims import Code, Judge, Verdict
 from proseproof.execution import (
     SEED,
     Endless,
@@ -35,9 +37,8 @@ from proseproof.execution import (
     TooMuchOutput,
     execute,
     is_window,
-    load_what_has_global_state,
-    scratch,
 )
+from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding, diff
 from proseproof.page import Block, Page, Span, read
@@ -46,7 +47,6 @@ from proseproof.report import (
     ClaimEntry,
     FenceEntry,
     FindingEntry,
-    ListingEntry,
     PageEntry,
     digest,
 )
@@ -64,6 +64,11 @@ class Project:
     # What was proved of a program in one language, and need not be proved again in the other.
     done: set[tuple[Any, ...]] = field(default_factory=set)
     runs: dict[tuple[Any, ...], Run] = field(default_factory=dict)
+    again: bool = False  # prove even what is kept from an earlier run
+
+    def __post_init__(self) -> None:
+        folder = (self.settings.root / self.settings.report).parent / FOLDER
+        self.keeper = Keeper(folder, self.again)
 
     def page(self, path: str) -> Page:
         """The page at a path from the root; read once."""
@@ -100,11 +105,14 @@ class PageProof:
             with contextlib.suppress(ListingError):
                 self.code.add(resolve(self.settings.root, listing.spec))
         own = shape_tables.spans_of(self.page)
-        self.shown = ""
-        self.outputs: list[list[dict[str, Any]]] = []
+        self.outputs: list[list[dict[str, Any]]] = []  # of the cells of a lab
+        self.opened: set[str] = set()
+        self.ran: set[tuple[str, int]] = set()
+        self.unfinished = set(range(len(self.page.blocks)))
+        self.recalled: bool | None = None
         self.spans = [span for span in self.page.spans if span not in own]
 
-    def _note(self, findings: list[Finding]) -> list[Finding]:
+    def note(self, findings: list[Finding]) -> list[Finding]:
         self.entry.findings += [FindingEntry(one.line, one.message) for one in findings]
         return findings
 
@@ -112,83 +120,7 @@ class PageProof:
 
     def accounted(self) -> list[Finding]:
         """What is wrong with how the page is written: fences, marks, listings, links, figures."""
-        page = self.page
-        found = list(page.findings)
-        for listing in page.listings:
-            verdict = "holds"
-            try:
-                resolve(self.settings.root, listing.spec)
-            except ListingError as error:
-                verdict = "fails"
-                found.append(Finding(page.path, listing.line, str(error)))
-            self.entry.listings.append(ListingEntry(listing.line, listing.spec, verdict))
-        for plain in page.plains:
-            verdict = "not code"
-            if plain.language == "console":
-                for number, line in enumerate(plain.text.splitlines(), plain.line + 1):
-                    words = line.partition(" #")[0].strip()
-                    if words and not command(self.settings.root, words):
-                        verdict = "fails"
-                        message = f"no such command, target, module or file: {words}"
-                        found.append(Finding(page.path, number, message))
-            self.entry.plains.append(FenceEntry(plain.line, plain.language, verdict))
-        for block in page.blocks:
-            found += self._comments(block)
-        if self.settings.language(page.path) is not None:
-            for heading in page.headings:
-                if not heading.anchor:
-                    remedy = f"{'#' * heading.level} {heading.title} {{#anchor}}"
-                    message = "a heading without an anchor of its own"
-                    found.append(Finding(page.path, heading.line, message, remedy=remedy))
-        found += self._links()
-        for span in page.spans:
-            unknown = span.marks & {"wrong", "text"}
-            if len(unknown) > 1:
-                found.append(Finding(page.path, span.line, f"`{span.text}` is both wrong and text"))
-        return self._note(sorted(found))
-
-    def _comments(self, block: Block) -> list[Finding]:
-        if block.language != "python":
-            return []
-        try:
-            _, _, mixed = shape_comments.comments_of(block.code)
-        except Exception:  # code that cannot be read is reported where it is run
-            return []
-        remedy = "let the shape be the whole comment at the end of its line: # (batch, seq_len)"
-        return [
-            Finding(
-                self.page.path,
-                block.first + line - 1,
-                f"a shape among other words, which nobody checks: {text}",
-                remedy=remedy,
-            )
-            for line, text in mixed
-        ]
-
-    def _links(self) -> list[Finding]:
-        found = []
-        root, folder = self.settings.root, (self.settings.root / self.page.path).parent
-        for link in self.page.links:
-            target, _, anchor = link.target.partition("#")
-            if link.figure and not link.text.strip():
-                message = f"the figure {link.target} has no alt text"
-                found.append(Finding(self.page.path, link.line, message, remedy="![what it shows]"))
-            if re.match(r"[a-z]+:|//", link.target):
-                continue
-            file = (folder / unquote(target)).resolve() if target else root / self.page.path
-            if target.startswith("/"):
-                file = root / "docs" / target.lstrip("/")
-            if not file.exists():
-                message = f"the link {link.target!r} leads to no file"
-                found.append(Finding(self.page.path, link.line, message))
-            elif anchor and file.suffix in (".md", ".py") and file.is_relative_to(root.resolve()):
-                path = file.relative_to(root.resolve()).as_posix()
-                there = self.project.page(path)
-                anchors = {heading.anchor for heading in there.headings}
-                if anchor not in anchors:
-                    message = f"{path} has no anchor #{anchor}"
-                    found.append(Finding(self.page.path, link.line, message))
-        return found
+        return self.note(accounted.check(self))
 
     # 2 to 5, 8. Blocks, their shape comments, their sentences, tables and outputs.
 
@@ -204,10 +136,26 @@ class PageProof:
 
     def prose(self) -> list[Finding]:
         """The sentences of a page that has no block."""
-        return self._note(self._judge(Judge(self.settings, self.page, None, self.code), self.spans))
+        return self.note(self._judge(Judge(self.settings, self.page, None, self.code), self.spans))
 
     def block(self, index: int) -> list[Finding]:
         """One block: it runs, prints what is shown, and its sentences hold."""
+        if self.recalled is None:
+            self.recalled = self.project.keeper.recall(self)
+        if self.recalled:
+            return []
+        found = self._block(index)
+        self.unfinished.discard(index)
+        if not self.unfinished and not self.entry.findings:
+            self.project.keeper.keep(self)
+        return found
+
+    def note_run(self, run: Run) -> None:
+        """Remember what a run opened, and which shape comments it checked."""
+        self.opened |= run.opened
+        self.ran |= run.ran
+
+    def _block(self, index: int) -> list[Finding]:
         block = self.page.blocks[index]
         spans = self.spans_for(index)
         if block.language != "python" or block.skip is not None:
@@ -220,7 +168,7 @@ class PageProof:
         else:
             verdict = "fails" if found and (run is None or self._broke(run)) else "holds"
         self.entry.blocks.append(BlockEntry(block.line, block.kind, verdict, block.skip or ""))
-        return self._note(found)
+        return self.note(found)
 
     @staticmethod
     def _broke(run: Run) -> bool:
@@ -240,10 +188,11 @@ class PageProof:
     def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
         wanted = any(shape_comments.parse_dims(span.text) is not None for span in spans)
         run = self._once(block, wanted)
+        self.note_run(run)
         found = self.errors(run)
         if not found:
             found += self._output(run)
-            found += self._sentences(run, spans)
+            found += self.sentences(run, spans)
             if run.drew_unseeded:
                 found += self._depends_on_seed(run, spans)
             program = ("gpu", language_pairs.tree_of(block.code))
@@ -253,7 +202,7 @@ class PageProof:
                 if not rehearsed:
                     self.project.done.add(program)
         else:
-            self._unjudged(block, spans)
+            self.unjudged(block, spans)
         return run, found
 
     def _once(self, block: Block, wanted: bool) -> Run:
@@ -345,7 +294,7 @@ class PageProof:
         self.entry.outputs.append(FenceEntry(block.output.line, "output", verdict))
         return found
 
-    def _sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
+    def sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
         judge = Judge(self.settings, self.page, run, self.code)
         found = self._judge(judge, spans)
         blocks = self.page.blocks
@@ -386,7 +335,7 @@ class PageProof:
         message = f"`{span.text}` ({verdict.rule}): {verdict.reason}"
         return Finding(self.page.path, span.line, message, remedy=remedy)
 
-    def _unjudged(self, block: Block, spans: list[Span]) -> None:
+    def unjudged(self, block: Block, spans: list[Span]) -> None:
         self.entry.claims += [
             ClaimEntry(span.line, span.text, "none", "unproved") for span in spans
         ]
@@ -454,62 +403,15 @@ class PageProof:
             found += [one for one in self.errors(run)]
         return found
 
-    # Labs.
-
-    def lab(self, pages: list[PageProof]) -> list[Finding]:
-        """All cells of a lab in one namespace, each with the sentences below it, on every page.
-
-        `pages` are this one and those that run the same program in another language. The findings
-        returned are this page's own.
-        """
-        found: list[Finding] = []
-        shared: dict[str, Any] = {}
-        self.outputs = []
-        load_what_has_global_state(self.page)
-        with interpreter_state.restored(windows=True):
-            os.chdir(scratch())
-            interpreter_state.seed(SEED)
-            for index, block in enumerate(self.page.blocks):
-                said = [(page, page.spans_for(index)) for page in pages]
-                wanted = any(
-                    shape_comments.parse_dims(span.text) for _, spans in said for span in spans
-                )
-                run = execute(self.page, block, shapes_wanted=wanted, shared=shared)
-                self.outputs.append(run.outputs)
-                broken = self.errors(run)
-                for page, spans in said:
-                    cell = page.page.blocks[index]
-                    verdict = "fails" if broken else "holds"
-                    page.entry.blocks.append(BlockEntry(cell.line, "python", verdict))
-                    if broken:
-                        page._unjudged(cell, spans)
-                        continue
-                    here = page._sentences(replace(run, page=page.page, block=cell), spans)
-                    if page is self:
-                        found += here
-                    else:
-                        page._note(here)
-                if broken:
-                    return self._note(found + broken)
-        shown = ["".join(map(figures.text_of, outputs)) for outputs in self.outputs]
-        self.shown = figures.digest(shown) if any(shown) else ""
-        return self._note(found)
-
-    def recorded(self) -> list[Finding]:
-        """What the cells of a lab show, against what is recorded in the lock file.
-
-        A lab with `varies: true` in its front matter shows what depends on the machine.
-        """
-        if self.page.front.get("varies"):
-            return []
+    @property
+    def record_file(self) -> Path:
+        """Where what the cells of a lab show is recorded, for all languages."""
         place = self.settings.language(self.page.path)
-        inner = place[1] if place else self.page.path
-        lock = freshness.read_lock(self.settings.root / self.settings.lock)
-        before = lock.get(f"{inner}@shown", {}).get("data", "")
-        if not self.shown or figures.alike(before, self.shown):
-            return []
-        message = "the cells print or draw something else than is recorded"
-        return self._note([Finding(self.page.path, 1, message, remedy=UPDATE)])
+        return records.file_of(self.settings, place[1] if place else self.page.path)
+
+    def cells(self) -> list[Finding]:
+        """All cells of a lab, and what they show against what is recorded."""
+        return self.note(lab_runner.cells(self))
 
     # 6, 7, 9. Pairs, freshness, ids.
 
@@ -518,19 +420,19 @@ class PageProof:
         other = self.project.other(self.page.path)
         if other is None:
             there = self.settings.counterpart(self.page.path)
-            return self._note(
+            return self.note(
                 [Finding(self.page.path, 1, f"there is no {there}", "", "translate it")]
             )
-        return self._note(language_pairs.compare(self.settings, self.page, other))
+        return self.note(language_pairs.compare(self.settings, self.page, other))
 
     def fresh(self) -> list[Finding]:
         """Sections in which one language moved on alone."""
         other = self.project.other(self.page.path)
-        return self._note(freshness.check(self.settings, self.page, other)) if other else []
+        return self.note(freshness.check(self.settings, self.page, other)) if other else []
 
     def covered(self) -> list[Finding]:
         """Ids that the page declares and does not treat, or the other way round."""
-        return self._note(covered_ids.check_page(self.settings, self.page))
+        return self.note(covered_ids.check_page(self.settings, self.page))
 
     def whole(self) -> list[Finding]:
         """Every proof of the page, one after the other."""
@@ -542,7 +444,7 @@ class PageProof:
         if self.settings.language(self.page.path) is not None:
             steps += [("pair", self.pair), ("fresh", self.fresh), ("covered", self.covered)]
         if self.page.is_lab:
-            return [*steps, ("cells", lambda: [*self.lab([self]), *self.recorded()])]
+            return [*steps, ("cells", self.cells)]
         for index, block in enumerate(self.page.blocks):
             steps.append((f"line {block.line}", partial(self.block, index)))
         if not self.page.blocks and self.spans:
@@ -557,7 +459,7 @@ def check_project(project: Project) -> list[Finding]:
     found = covered_ids.check_project(settings, pages) if settings.languages else []
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in freshness.read_lock(settings.root / settings.lock):
-        if re.split("[#@]", key)[0] not in known:
+        if key.partition("#")[0] not in known:
             message = f"the lock knows a page that is gone: {key}"
             found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))
     return found

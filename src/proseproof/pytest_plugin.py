@@ -1,20 +1,23 @@
 """The pytest plugin: proves every page of a project that has a `[tool.proseproof]` section.
 
 pytest-codeblocks goes on running the blocks; this plugin collects what it would miss, and asks
-more of each page. It does nothing in a project without that section.
+more of each page. It does nothing in a project without that section. Under pytest-xdist the pages
+of a pair are proved by one worker, and the workers' reports are put together.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
-from proseproof import lab_runner, report, shape_comments
+from proseproof import report, shape_comments, since
 from proseproof.messages import Finding, ProofError
 from proseproof.prover import PageProof, Project, check_project
 from proseproof.settings import Settings, source_files
@@ -22,18 +25,41 @@ from proseproof.settings import Settings, source_files
 KEY = pytest.StashKey["Session"]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The two options."""
+    group = parser.getgroup("proseproof", "proofs of pages")
+    group.addoption(
+        "--prove-again",
+        action="store_true",
+        help="prove every page from nothing, whatever earlier runs have kept",
+    )
+    group.addoption(
+        "--since",
+        metavar="REV",
+        default="",
+        help="only what changed since this git revision: pages that the change touches, and tests "
+        "that changed or share their name with a source that did",
+    )
+
+
 class Session:
     """One test run: the project, its proofs so far, and the finder that asserts shapes."""
 
     def __init__(self, settings: Settings, config: pytest.Config) -> None:
         self.settings, self.config = settings, config
-        self.project = Project(settings)
+        again = bool(config.getoption("prove_again", False))
+        self.project = Project(settings, again=again)
         self.first = next(iter(self.project.paths()), "")
         self.proofs: dict[str, PageProof] = {}
         self.left: dict[str, set[str]] = {}
         self.deselected = False
+        self.left_out: list[str] = []
         self.finder = shape_comments.Finder(settings.rewrite)
         self.never_ran: list[Finding] = []
+        self.done: list[report.PageEntry] = []
+        self.ran: set[tuple[str, int]] = set()
+        self.kept: set[str] = set()
+        self.redone: dict[str, str] = {}
 
     @property
     def is_whole(self) -> bool:
@@ -41,16 +67,40 @@ class Session:
         source = self.config.args_source
         return source is pytest.Config.ArgsSource.TESTPATHS and not self.deselected
 
+    def gather(self) -> None:
+        """Take in what this process itself has proved."""
+        keeper = self.project.keeper
+        self.done += [proof.entry for path, proof in self.proofs.items() if not self.left[path]]
+        self.ran |= {place for place, one in shape_comments.registry.items() if one.ran}
+        self.ran |= keeper.ran
+        self.kept |= keeper.kept
+        self.redone |= keeper.redone
+
+    def to_send(self) -> str:
+        """What a worker tells the process that started it."""
+        done = [asdict(entry) for entry in self.done]
+        return json.dumps(
+            [done, sorted(self.ran), sorted(self.kept), self.redone, self.left_out, self.deselected]
+        )
+
+    def receive(self, text: str) -> None:
+        """Take in what a worker has proved."""
+        done, ran, kept, redone, left_out, deselected = json.loads(text)
+        self.done += [report.page_from(entry) for entry in done]
+        self.ran |= {(path, line) for path, line in ran}
+        self.kept |= set(kept)
+        self.redone |= redone
+        self.left_out, self.deselected = left_out, deselected
+
     def unrun(self) -> list[Finding]:
         """Shape comments in the source whose line no test ran."""
         root = self.settings.root
-        ran = {place for place, comment in shape_comments.registry.items() if comment.ran}
         found = []
         for name in self.settings.rewrite:
             for file in source_files(root, name):
                 ends, alone, _ = shape_comments.comments_of(file.read_text(encoding="utf-8"))
                 for line in sorted({*ends, *alone}):
-                    if (str(file), line) not in ran:
+                    if (str(file), line) not in self.ran:
                         path = file.relative_to(root).as_posix()
                         message = "this shape comment was never checked: no test runs its line"
                         found.append(
@@ -105,15 +155,16 @@ class PageFile(MarkdownFile):  # type: ignore[misc]
         proof = PageProof(session.project, path)
         session.proofs[path] = proof
         steps = proof.steps()
-        if proof.page.is_lab:
-            steps[-1] = ("cells", lambda: [*lab_runner.proved(proof), *proof.recorded()])
-        session.left[path] = {name for name, _ in steps}
-        for name, step in steps:
-            yield ProofItem.from_parent(self, name=name, step=step, page=path)
         if path == session.first:
-            yield ProofItem.from_parent(
-                self, name="project", step=lambda: check_project(session.project), page=path
-            )
+            steps.append(("project", lambda: check_project(session.project)))
+        session.left[path] = {name for name, _ in steps}
+        place = session.settings.language(path)
+        for name, step in steps:
+            item = ProofItem.from_parent(self, name=name, step=step, page=path)
+            if self.config.pluginmanager.hasplugin("xdist"):
+                # One worker for both languages, which share what they run.
+                item.add_marker(pytest.mark.xdist_group(place[1] if place else path))
+            yield item
 
 
 class ProofItem(TestBlock):  # type: ignore[misc]
@@ -145,6 +196,34 @@ class ProofItem(TestBlock):  # type: ignore[misc]
         return self.path, line, f"{self.page}: {self.name}"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--since`, leave out what the change does not touch; let what takes longest go first."""
+    session = config.stash.get(KEY, None)
+    if session is None:
+        return
+    if revision := config.getoption("since", ""):
+        _leave_out(session, items, revision)
+    items.sort(key=lambda item: getattr(item, "page", "")[-3:] != ".py")
+
+
+def _leave_out(session: Session, items: list[pytest.Item], revision: str) -> None:
+    root = session.settings.root
+    try:
+        changed = since.changed_files(root, revision)
+    except since.SinceError as error:
+        raise pytest.UsageError(str(error)) from None
+    pages = since.touched_pages(session.project, changed)
+    places = {item: item.path.relative_to(root).as_posix() for item in items}
+    tests = {places[item] for item in items if not isinstance(item, ProofItem)}
+    wanted = pages | since.touched_tests(tests, changed)
+    session.left_out = sorted({place for place in places.values() if place not in wanted})
+    kept = [item for item in items if places[item] in wanted]
+    if len(kept) < len(items):
+        session.config.hook.pytest_deselected(items=[one for one in items if one not in set(kept)])
+    items[:] = kept
+
+
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Remember that not everything ran."""
     for item in items[:1]:
@@ -153,36 +232,68 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
             session.deselected = True
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: Any) -> None:
+    """Take in what a worker of pytest-xdist has proved."""
+    session = node.config.stash.get(KEY, None)
+    text = getattr(node, "workeroutput", {}).get("proseproof")
+    if session is not None and text:
+        session.receive(text)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the report, and look for shape comments that never ran."""
     ours = session.config.stash.get(KEY, None)
     if ours is None:
         return
-    done = [proof.entry for path, proof in ours.proofs.items() if not ours.left[path]]
-    if done and not session.config.option.collectonly:
+    ours.gather()
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["proseproof"] = ours.to_send()
+        return
+    if ours.done and not session.config.option.collectonly:
         file = ours.settings.root / ours.settings.report
-        report.merge(report.load(file), done, ours.project.paths()).save(file)
+        report.merge(report.load(file), ours.done, ours.project.paths()).save(file)
     if ours.is_whole and exitstatus == pytest.ExitCode.OK:
         ours.never_ran = ours.unrun()
         if ours.never_ran:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and ours.left_out:
+        session.exitstatus = pytest.ExitCode.OK  # a change that touches nothing is no failure
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how much was proved, and what was skipped."""
+    """Say how much was proved, what was kept from earlier runs, left out or skipped."""
     session = terminalreporter.config.stash.get(KEY, None)
-    if session is None or not session.proofs:
+    if session is None:
+        return
+    say = terminalreporter.write_line
+    if session.left_out:
+        pages = [place for place in session.left_out if place in session.project.paths()]
+        tests = len(session.left_out) - len(pages)
+        say(
+            f"proseproof: left out, as nothing touches them: {len(pages)} pages, {tests} test files"
+        )
+    if not session.done:
         return
     for finding in session.never_ran:
-        terminalreporter.write_line(str(finding), red=True)
-    entries = [proof.entry for proof in session.proofs.values()]
+        say(str(finding), red=True)
+    entries = session.done
     shown, accounted = sum(one.shown for one in entries), sum(one.accounted for one in entries)
     claims = sum(one.claims_checked for one in entries)
-    terminalreporter.write_line(
-        f"proseproof: {shown} shown, {accounted} accounted for; {claims} claims hold"
-    )
+    say(f"proseproof: {shown} shown, {accounted} accounted for; {claims} claims hold")
+    if session.kept:
+        say(f"proseproof: {len(session.kept)} pages stand as proved before; --prove-again for all")
+    reasons: dict[str, list[str]] = {}
+    for path, why in sorted(session.redone.items()):
+        reasons.setdefault(why, []).append(path)
+    for why, paths in reasons.items():
+        if why not in ("not proved before", "asked for"):
+            say(
+                f"proseproof: proved anew, as {why}: {', '.join(paths[:3])}"
+                + " …" * (len(paths) > 3)
+            )
     for entry in entries:
         for block in entry.blocks:
             if block.kind == "skipped":
-                terminalreporter.write_line(f"skipped {entry.path}:{block.line}: {block.reason}")
+                say(f"skipped {entry.path}:{block.line}: {block.reason}")

@@ -44,9 +44,11 @@ class Settings:
     languages: dict[str, str] = field(default_factory=dict)
     rewrite: tuple[str, ...] = ()
     homes: tuple[str, ...] = ()
+    drawing: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     to_come: tuple[str, ...] = ()
     lock: str = "docs/translations.lock"
+    records: str = "docs/records"
     report: str = ".cache/proseproof/report.json"
 
     @classmethod

@@ -1,8 +1,10 @@
-"""Rewriting what pages show as output, and the figures that blocks draw; nothing else."""
+"""Rewriting what pages show as output, the records of labs and the figures; nothing else."""
 
 from __future__ import annotations
 
-from proseproof import figures, freshness, lab_runner, outputs
+from pathlib import Path
+
+from proseproof import figures, lab_runner, outputs, records
 from proseproof.execution import execute
 from proseproof.messages import Finding
 from proseproof.page import Block
@@ -24,18 +26,15 @@ def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
     return block.last + 1, block.last + 1, ["", *fence]
 
 
-def _record(proof: PageProof) -> tuple[bool, list[Finding]]:
-    """Record what the cells of a lab show."""
-    found = lab_runner.proved(proof)
-    if found or not proof.recorded():
+def record(proof: PageProof, file: Path | None = None) -> tuple[bool, list[Finding]]:
+    """Record what the cells of a lab show, unless that is what the record has already."""
+    found = lab_runner.run_or_recall(proof)
+    if found or (file is None and not lab_runner.compared(proof)):
         return False, found
-    settings = proof.settings
-    place = settings.language(proof.page.path)
-    inner = place[1] if place else proof.page.path
-    file = settings.root / settings.lock
-    lock = freshness.read_lock(file)
-    lock[f"{inner}@shown"] = {"data": proof.shown}
-    freshness.write_lock(file, lock)
+    page = proof.page
+    codes = [block.code for block in page.blocks]
+    made = records.of(codes, proof.outputs, bool(page.front.get("varies")))
+    records.write(file or proof.record_file, made)
     return True, []
 
 
@@ -46,7 +45,7 @@ def update(project: Project, path: str) -> tuple[bool, list[Finding]]:
     if page.findings:
         return False, page.findings
     if page.is_lab:
-        return _record(proof)
+        return record(proof)
     lines = page.text.split("\n")
     found: list[Finding] = []
     for block in reversed(page.blocks):

@@ -1,13 +1,10 @@
-"""What was proved, as a line on each page and as one page that lists everything."""
+"""The line under a page's title that says what of it was proved."""
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import PurePosixPath
 
-from proseproof.report import PageEntry, Report
-
-PLACE = "<!--sitekit: report-->"
+from proseproof.report import Report
 
 _WORDS = {
     "zh": {
@@ -19,35 +16,6 @@ _WORDS = {
         "changed": "这一页在上次核对之后改动过。",
         "unknown": "这一页还没有核对过。",
         "details": "详情",
-        "none": "这次构建之前没有运行核对，所以没有报告。",
-        "total": "两种语言合计 {pages} 页，代码和输出 {shown} 段，其中 {accounted} 段有着落；"
-        "核对 {blocks} 个代码块、{claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个。"
-        "Python {python}，torch {torch}。",
-        "head": "行 内容 规则 结论",
-        "block": "代码块",
-        "output": "输出",
-        "listing": "源码清单",
-        "holds": "成立",
-        "fails": "不成立",
-        "proved wrong": "确实是错的",
-        "skipped": "跳过",
-        "not judged": "不作判断",
-        "name": "名字",
-        "text": "提及",
-        "comparison": "比较",
-        "table": "表格",
-        "shape": "形状",
-        "keyword": "关键字",
-        "call": "调用",
-        "number": "数字",
-        "expression": "表达式",
-        "path": "路径",
-        "quotation": "引用",
-        "assignment": "赋值",
-        "literal": "字面值",
-        "command": "命令",
-        "import": "导入",
-        "string": "字符串",
     },
     "en": {
         "proved": "Checked: {what}, torch {torch}.",
@@ -58,15 +26,6 @@ _WORDS = {
         "changed": "This page has changed since it was last checked.",
         "unknown": "This page has not been checked yet.",
         "details": "Details",
-        "none": "The checks were not run before this build, so there is no report.",
-        "total": "In both languages together, {pages} pages, {shown} blocks of code and output, "
-        "{accounted} of them accounted for; {blocks} blocks, {claims} claims and {outputs} "
-        "outputs checked, {skipped} skipped. Python {python}, torch {torch}.",
-        "head": "line what rule verdict",
-        "block": "block",
-        "output": "output",
-        "listing": "listing",
-        "proved wrong": "wrong, as said",
     },
 }
 
@@ -92,39 +51,3 @@ def badge(report: Report | None, path: str, text: str, language: str, link: str)
         comma = "，" if language == "zh" else ", "
         said = words["proved"].format(what=comma.join(what), torch=report.versions["torch"])
     return f'<p class="proved">{said} <a href="{link}#{anchor(path)}">{words["details"]}</a></p>'
-
-
-def overview(report: Report | None, language: str) -> str:
-    """Every block, output, listing and claim of this language's pages, folded by page."""
-    words = _WORDS[language]
-    if report is None:
-        return f"<p>{words['none']}</p>"
-    parts = [f"<p>{words['total'].format(**report.totals, **report.versions)}</p>"]
-    for path, entry in sorted(report.pages.items()):
-        if path.startswith(("docs/" + language, "README", "CONTRIBUTING")):
-            parts.append(_folded(entry, words))
-    return "\n".join(parts)
-
-
-def _folded(entry: PageEntry, words: dict[str, str]) -> str:
-    rows = [(b.line, words["block"], b.kind, b.verdict, b.reason) for b in entry.blocks]
-    rows += [(o.line, words["output"], "", o.verdict, "") for o in entry.outputs]
-    rows += [(q.line, words["listing"], q.spec, q.verdict, "") for q in entry.listings]
-    rows += [
-        (c.line, f"<code>{escape(c.span)}</code>", words.get(c.rule, c.rule), c.verdict, "")
-        for c in entry.claims
-    ]
-    head = "".join(f"<th>{word}</th>" for word in words["head"].split())
-    body = "".join(
-        f"<tr><td>{line}</td><td>{what}</td><td>{escape(rule)}</td>"
-        f"<td>{words.get(verdict, verdict)} {escape(reason)}</td></tr>"
-        for line, what, rule, verdict, reason in sorted(rows, key=lambda row: row[0])
-    )
-    body += "".join(
-        f'<tr><td>{f.line}</td><td colspan="3">{escape(f.message)}</td></tr>'
-        for f in entry.findings
-    )
-    return (
-        f'<details id="{anchor(entry.path)}"><summary>{entry.path}: {len(rows)}</summary>'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
-    )

@@ -1,37 +1,36 @@
-"""Labs: notebooks in percent format, executed once and turned into pages like all the others.
+"""Labs as pages like all the others: notebooks in percent format, shown with their record.
 
-mkdocs-jupyter finds them and executes them. Its HTML is left aside: a lab becomes Markdown, so that
-headings, code, formulas, search and colours are the site's own.
+mkdocs-jupyter finds them; its HTML is left aside. A lab becomes Markdown, so that headings, code,
+formulas, search and colours are the site's own. Nothing is run: what the cells show is recorded in
+the repository, and the tests compare it. Only while serving does an edited lab run, in a process of
+its own, and its page shows the new results when they are there.
 """
 
 from __future__ import annotations
 
 import ast
 import html
-import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urljoin
 
 import jupytext
 import nbformat
-from mkdocs_jupyter.convert import get_nbconvert_app
-from nbclient.exceptions import CellExecutionError
-from nbconvert.exporters import NotebookExporter
 
-from proseproof.lab_runner import outputs_file
+from proseproof import records
+from proseproof.settings import Settings
+from sitekit.notebooks import KERNEL, Notebook
 
-Notebook = Any  # nbformat's nodes carry no types
 PHONE = 400.0  # the width of a drawing that a phone may shrink to its own, and its words still read
-_KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+RUNS = ".cache/labs"
 
 
 class LabError(Exception):
-    """A cell that raised, or showed what a page cannot; `line` is its line in the lab's file."""
+    """What a lab cannot be shown with; `line` is its line in the lab's file."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -43,8 +42,54 @@ class Lab:
     """A lab as Markdown, the figures that its placeholders stand for, and the notebook itself."""
 
     markdown: str
-    figures: list[str]
-    notebook: str
+    figures: list[str] = field(default_factory=list)
+    notebook: Notebook | None = None
+    made: dict[str, str] = field(default_factory=dict)
+    is_running: bool = False
+
+
+@dataclass
+class Runner:
+    """Runs labs that were edited while the site is served, one process a lab."""
+
+    root: Path
+    running: dict[str, tuple[Path, subprocess.Popen[bytes]]] = field(default_factory=dict)
+
+    def result(self, name: str, codes: Sequence[str]) -> tuple[records.Record | None, str]:
+        """The record of these cells, once there is one, and what went wrong, if something did."""
+        stem = "".join(map(records.code_hash, codes))
+        file = self.root / RUNS / f"{records.code_hash(repr(stem))}.json"
+        failed = file.with_suffix(".txt")
+        if (record := _readable(file)) is not None:
+            return record, ""
+        if failed.is_file():
+            return None, failed.read_text(encoding="utf-8")
+        started = self.running.get(name)
+        if started is None or started[0] != file:
+            self.stop(name)
+            command = [sys.executable, "-m", "proseproof", "update", f"docs/{name}"]
+            process = subprocess.Popen(
+                [*command, "--record-to", str(file)],
+                cwd=self.root,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            self.running[name] = (file, process)
+        return None, ""
+
+    def stop(self, name: str = "") -> None:
+        """End the process of one lab, or all of them."""
+        for one in [name] if name else [*self.running]:
+            if started := self.running.pop(one, None):
+                started[1].terminate()
+                started[1].wait()
+
+
+def _readable(file: Path) -> records.Record | None:
+    try:
+        return records.read(file)
+    except records.RecordError:
+        return None
 
 
 def read(path: Path) -> Notebook:
@@ -55,53 +100,16 @@ def read(path: Path) -> Notebook:
     return notebook
 
 
-def execute(notebook: Notebook, text: str) -> list[list[Any]]:
-    """The outputs of each code cell, from a fresh kernel."""
-    app = get_nbconvert_app(execute=True, kernel_name="python3", allow_errors=False)
-    app.config.KernelManager.transport = "ipc"  # a file, not a port that others could reach
-    with TemporaryDirectory() as folder:
-        app.config.KernelManager.ip = f"{folder}/kernel"
-        try:
-            body, _ = NotebookExporter(config=app.config).from_notebook_node(notebook)
-        except CellExecutionError as error:
-            raise LabError(*_place(notebook, text, error)) from None
-    cells = nbformat.reads(body, as_version=4).cells
-    return [_joined(cell.outputs) for cell in cells if cell.cell_type == "code"]
-
-
-def _joined(outputs: list[Any]) -> list[Any]:
-    """The outputs of a cell, with what it printed in one piece, however slowly it came."""
-    joined: list[Any] = []
-    for output in outputs:
-        last = joined[-1] if joined else {}
-        if output.output_type == "stream" and last.get("name") == output.name:
-            last["text"] += output.text
-        else:
-            joined.append(output)
-    return joined
-
-
-def _place(notebook: Notebook, text: str, error: CellExecutionError) -> tuple[int, str]:
-    """The line of the lab at which a cell raised, and what it said."""
-    traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
-    reason = f"{error.ename}: {error.evalue}"
-    match = re.search(r"Cell In\[(\d+)\], line (\d+)", traceback)
-    if match is None:
-        return 1, reason
-    cell = [c for c in notebook.cells if c.cell_type == "code"][int(match[1]) - 1]
-    return line_of(text, cell.source) + int(match[2]) - 1, reason
-
-
 def line_of(text: str, part: str) -> int:
     """The line of `text` on which `part` begins, or 1 if it is not there."""
     return text.count("\n", 0, max(text.find(part), 0)) + 1
 
 
-def load(path: Path, root: Path, say: Callable[[str], None], language: str) -> Lab:
-    """The lab, executed unless a build or the proofs kept what its code and imports give.
+def load(path: Path, settings: Settings, inner: str, language: str, runner: Runner | None) -> Lab:
+    """The lab with what is recorded for its cells.
 
-    What is kept knows no language: both sides of a lab have the same code, and a figure comes with
-    its twin in the other language.
+    A record knows no language: both sides of a lab have the same code, and a figure comes with its
+    twin in the other language. With a runner, a lab whose code is not the recorded one is run.
     """
     text = path.read_text(encoding="utf-8")
     notebook = read(path)
@@ -112,71 +120,46 @@ def load(path: Path, root: Path, say: Callable[[str], None], language: str) -> L
         except SyntaxError as error:
             line = line_of(text, cell.source) + (error.lineno or 1) - 1
             raise LabError(line, f"SyntaxError: {error.msg}") from None
-    stored = outputs_file(root, [cell.source for cell in code_cells])
-    if not stored.exists():
-        say(f"Running the lab {path.name} …")
-        outputs = execute(notebook, text)
-        stored.parent.mkdir(parents=True, exist_ok=True)
-        stored.write_text(json.dumps(outputs), encoding="utf-8")
-    for cell, shown in zip(code_cells, json.loads(stored.read_text(encoding="utf-8")), strict=True):
-        cell.outputs = [nbformat.from_dict(_spoken(output, language)) for output in shown]
+    codes = [cell.source for cell in code_cells]
+    file = records.file_of(settings, inner)
+    try:
+        record = records.read(file)
+    except records.RecordError as error:
+        raise LabError(1, f"{error}; to mend: make update") from None
+    is_running = False
+    if record is None or not record.is_of(codes):
+        if runner is None:
+            name = file.relative_to(settings.root).as_posix()
+            why = "is of other code" if record else "is missing"
+            raise LabError(1, f"the record {name} {why}; to mend: make update")
+        found, failure = runner.result(f"{language}/{inner}", codes)
+        if failure:
+            number, _, message = failure.partition("\n")
+            raise LabError(int(number), message)
+        is_running = found is None
+        record = found or record or records.Record([])
+    shown = [cell.outputs for cell in record.cells]
+    if not record.is_of(codes):  # while it runs, what did not change keeps its results
+        kept = {cell.code: cell.outputs for cell in record.cells}
+        shown = [kept.get(records.code_hash(code), []) for code in codes]
+    for cell, outputs in zip(code_cells, shown, strict=True):
+        cell.outputs = [nbformat.from_dict(_spoken(output, language)) for output in outputs]
         cell.metadata = {}
-    return _page(notebook, text)
-
-
-_BLOCK = re.compile(
-    r"^```python\n(?P<code>.*?)^```\n"
-    r"(?:\s*<!--pytest-codeblocks:expected-output[\w-]*-->\n```text\n.*?^```\n)?",
-    re.M | re.S,
-)
-
-
-def from_page(markdown: str) -> str:
-    """A page as a notebook: its blocks as cells, without their outputs, for the reader to run."""
-    cells = []
-    for number, part in enumerate(_BLOCK.split(markdown)):
-        new = nbformat.v4.new_code_cell if number % 2 else nbformat.v4.new_markdown_cell
-        if part.strip():
-            cells.append(new(part.strip(), id=f"cell-{number}"))
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(_KERNEL)})
-    return f"{nbformat.writes(notebook)}\n"
-
-
-def for_readers(notebook: str, page: str, repository: str) -> str:
-    """The notebook as it is downloaded: it runs anywhere, and its links lead back to the site.
-
-    `page` is the address of the page that it was made from.
-    """
-    book = nbformat.reads(notebook, as_version=4)
-    for cell in book.cells:
-        if cell.cell_type == "markdown":
-            cell.source = _plain(cell.source, page)
-    install = (
-        f"try:\n    import headwise\nexcept ImportError:\n    %pip install -q git+{repository}"
-    )
-    book.cells.insert(1, nbformat.v4.new_code_cell(install, id="install"))  # under the title
-    return f"{nbformat.writes(book)}\n"
-
-
-def _plain(text: str, page: str) -> str:
-    """Markdown as notebooks know it: no anchors, no marks, no comments."""
-    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
-    text = re.sub(r" ?\{[#.][^}\n]*\}", "", text)
-
-    def absolute(match: re.Match[str]) -> str:
-        target = re.sub(r"\.(md|py)(?=#|$)", ".html", match[1])
-        return f"]({urljoin(page, target)})"
-
-    return re.sub(r"\]\(([^)\s]+)\)", absolute, text).strip()
+    lab = _page(notebook, text)
+    lab.made, lab.is_running = record.made, is_running
+    return lab
 
 
 def _spoken(output: dict[str, Any], language: str) -> dict[str, Any]:
     """The output, with a figure's twin in its place if that speaks the page's language."""
-    data = output.get("data", {})
+    data = output.get("data")
+    if data is None:
+        return output
+    data = dict(data)
     twin = data.pop("application/vnd.headwise.twin+json", None)
     if twin and twin["lang"] == language:
         data |= {"image/svg+xml": twin["svg"], "text/plain": twin["alt"]}
-    return output
+    return output | {"data": data}
 
 
 def _page(notebook: Notebook, text: str) -> Lab:
@@ -194,9 +177,9 @@ def _page(notebook: Notebook, text: str) -> Lab:
                 figures.append(drawn)
             elif drawn:
                 parts.append(f"```text\n{drawn}\n```")
-    notebook.metadata = {"kernelspec": dict(_KERNEL)}
+    notebook.metadata = {"kernelspec": dict(KERNEL)}
     notebook.cells = [cell for cell in notebook.cells if cell.cell_type != "raw"]
-    return Lab("\n\n".join(parts), figures, nbformat.writes(notebook) + "\n")
+    return Lab("\n\n".join(parts), figures, notebook)
 
 
 def _shown(output: Any, line: int) -> str:
@@ -207,11 +190,11 @@ def _shown(output: Any, line: int) -> str:
     if "image/svg+xml" in data:
         svg = data["image/svg+xml"]
         if 'role="img"' not in svg:
-            raise LabError(line, "a figure without a text alternative: use headwise.plot")
+            raise LabError(line, "a figure without a text alternative: use headwise.drawing.plot")
         said = re.search(r' width="([\d.]+)', svg)
         width = float(said[1]) if said else PHONE
         kind = "plot wide" if width > PHONE else "plot"
         return f'<figure class="{kind}" style="--width: {width:g}">{svg}</figure>'
     if any(kind.startswith("image/") for kind in data):
-        raise LabError(line, "a picture made of pixels: draw it with headwise.plot, as SVG")
+        raise LabError(line, "a picture made of pixels: draw it with headwise.drawing.plot, as SVG")
     return html.unescape(str(data.get("text/plain", ""))).rstrip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -13,7 +12,6 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-import jieba
 import mkdocs.utils
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -23,7 +21,17 @@ from mkdocs.structure.pages import Page
 
 from proseproof import report
 from proseproof.listings import ListingError, resolve
-from sitekit import badge, formulas, glossary, inline_figures, lab_pages
+from proseproof.settings import Settings
+from sitekit import (
+    badge,
+    formulas,
+    glossary,
+    inline_figures,
+    lab_pages,
+    notebooks,
+    search,
+    verified,
+)
 
 log = get_plugin_logger("sitekit")
 
@@ -37,6 +45,16 @@ _UNNAMED = {  # parts of the theme that a screen reader would meet without a nam
     'data-md-component="search" role="dialog"': {"zh": "搜索", "en": "Search"},
 }
 _BROKEN = {"zh": "这一页有问题", "en": "This page has a problem"}
+_MADE = {
+    "zh": "本页的结果因机器而异。记录于 {date}：{machine}，torch {torch}。",
+    "en": "Results on this page depend on the machine. "
+    "Recorded on {date}: {machine}, torch {torch}.",
+}
+_RUNNING = {
+    "zh": "代码改过了，正在后台运行。改过的单元等跑完再显示结果。",
+    "en": "The code was edited and is running in the background. Edited cells show their results "
+    "when it is done.",
+}
 
 
 class Site:
@@ -46,7 +64,8 @@ class Site:
         self.command = "build"
         self.problems: list[tuple[str, int, str]] = []
         self.lab_pages: dict[str, lab_pages.Lab] = {}
-        self.notebooks: dict[str, str] = {}
+        self.runner: lab_pages.Runner | None = None
+        self.notebooks: dict[str, notebooks.Notebook] = {}
         self.characters: set[str] = set()
         self.indexes: dict[Path, str] = {}
         self.i18n: Any = None
@@ -83,8 +102,7 @@ class Site:
         if ".py" not in mkdocs.utils.markdown_extensions:
             extensions: Any = (*mkdocs.utils.markdown_extensions, ".py")
             mkdocs.utils.markdown_extensions = extensions
-        # jieba would cut this word in two, and a search for it would find neither half.
-        jieba.add_word("归一化")
+        search.learn_words()
         # Dates in the sitemap are the commit's, so that two builds of one commit are the same.
         if "SOURCE_DATE_EPOCH" not in os.environ:
             git = subprocess.run(
@@ -98,19 +116,22 @@ class Site:
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         self.root = Path(config.config_file_path).parent
+        self.settings = Settings.load(self.root) or Settings(self.root)
         self.docs_dir = config.docs_dir
         self.i18n = config.plugins["i18n"]
         if not self.i18n.building:
             self.problems.clear()
             self.characters.clear()
-            stored = self.root / ".cache" / "proseproof" / "report.json"
+            stored = self.root / self.settings.report
             self.report = report.load(stored) if stored.exists() else None
+        if self.command == "serve" and self.runner is None:
+            self.runner = lab_pages.Runner(self.root)
         self._index_once(config.plugins["material/search"])
         return config
 
-    def _index_once(self, search: Any) -> None:
+    def _index_once(self, plugin: Any) -> None:
         """Make the search index remember a page's entries for as long as its text is the same."""
-        index = search.search_index
+        index = plugin.search_index
         add = index.add_entry_from_context
 
         def remembered(page: Page) -> None:
@@ -182,14 +203,26 @@ class Site:
         if not name.endswith(".py"):
             return None
         path = Path(config.docs_dir, name)
+        language, _, inner = name.partition("/")
         try:
-            lab = lab_pages.load(path, self.root, log.info, name.partition("/")[0])
+            lab = lab_pages.load(path, self.settings, inner, language, self.runner)
         except lab_pages.LabError as error:
             self.problem(f"docs/{name}", error.line, str(error))
-            lab = lab_pages.Lab(f"# {path.stem}\n", [], "")
+            lab = lab_pages.Lab(f"# {path.stem}\n")
         self.lab_pages[name] = lab
         self.notebooks[name] = lab.notebook
         return lab.markdown
+
+    def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
+        # A lab that was edited runs in the background: its page is built again when it is done.
+        folder = self.root / lab_pages.RUNS
+        folder.mkdir(parents=True, exist_ok=True)
+        server.watch(str(folder))
+        return server
+
+    def on_shutdown(self) -> None:
+        if self.runner:
+            self.runner.stop()
 
     def on_page_markdown(
         self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files
@@ -206,10 +239,10 @@ class Site:
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 
         markdown = _INCLUDE.sub(listing, markdown)
-        if page.meta.get("notebook"):
-            self.notebooks[name] = lab_pages.from_page(markdown)
-        if badge.PLACE in markdown:
-            markdown = markdown.replace(badge.PLACE, badge.overview(self.report, name[:2]))
+        if name not in self.lab_pages:
+            self.notebooks[name] = notebooks.from_page(markdown)
+        if verified.PLACE in markdown:
+            markdown = markdown.replace(verified.PLACE, verified.overview(self.report, name[:2]))
         return markdown
 
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -236,18 +269,22 @@ class Site:
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
         if notebook := self.notebooks.get(page.file.src_uri):
             target = Path(page.file.abs_dest_path).with_suffix(".ipynb")
-            text = lab_pages.for_readers(notebook, page.canonical_url or "", config.repo_url or "")
+            text = notebooks.for_readers(notebook, page.canonical_url or "", config.repo_url or "")
             mkdocs.utils.write_file(text.encode(), str(target))
         return _mend(self._under_title(output, page, config), config.theme["language"])
 
     def _under_title(self, output: str, page: Page, config: MkDocsConfig) -> str:
-        """The page, with its proof under its title, and with a lab's notebook."""
+        """The page, with its proof under its title, and with its notebook."""
         name = page.file.src_uri
         language, _, rest = name.partition("/")
         text = Path(config.docs_dir, name).read_text(encoding="utf-8")
         report_page = "../" * rest.count("/") + "verified.html"
         line = badge.badge(self.report, f"docs/{name}", text, language, report_page)
-        if name in self.notebooks:
+        if (lab := self.lab_pages.get(name)) and lab.made:
+            line += f'<p class="proved">{_MADE[language].format(**lab.made)}</p>'
+        if lab and lab.is_running:
+            line += f'<p class="proved">{_RUNNING[language]}</p>'
+        if self.notebooks.get(name):
             link = f'<a class="download" href="{Path(name).stem}.ipynb" download>'
             line += f"{link}{_DOWNLOAD[language]}</a>"
             # Colab reads notebooks from a branch: the one that the built site is pushed to.
@@ -260,28 +297,10 @@ class Site:
 
     def _own_search_index(self, config: MkDocsConfig) -> None:
         """Keep this language's part of the search index, with addresses as seen from its root."""
-        search: Any = config.plugins["material/search"]
+        plugin: Any = config.plugins["material/search"]
         language = self.i18n.current_language
         prefix = "" if language == "zh" else f"{language}/"
-        docs = [
-            entry | {"location": entry["location"].removeprefix(prefix)}
-            for entry in search.search_index.entries
-        ]
-        # jieba has cut Chinese words apart with zero-width spaces. No stemmer in either language:
-        # it cuts the words of the index and not those of the query, so "attention" finds nothing.
-        # Particles that stand alone are no words: else 归一化 would be taken for 归, 一 and 化.
-        space = r"[\s\u200b\u3000\-、。，．？！；()（）：\"`]"
-        particle = r"(?<=\u200b)[一归化的了是在不有也都就把被与和个这那它里到](?=\u200b)"
-        chinese = {"lang": ["en"], "separator": f"(?:{space}|{particle})+", "pipeline": []}
-        english = {
-            "lang": ["en"],
-            "separator": r"[\s\-.,;:()\[\]`]+",
-            "pipeline": ["stopWordFilter"],
-        }
-        settings = (chinese if language == "zh" else english) | {"fields": search.config.fields}
-        data = json.dumps(
-            {"config": settings, "docs": docs}, ensure_ascii=False, separators=(",", ":")
-        )
+        data = search.index(plugin.search_index.entries, language, plugin.config.fields)
         self.indexes[Path(config.site_dir, prefix, "search", "search_index.json")] = data
 
     @event_priority(50)  # before static-i18n starts to build the next language inside its own
@@ -336,6 +355,7 @@ def _mend(page: str, language: str) -> str:
 _site = Site()
 on_startup, on_config, on_files = _site.on_startup, _site.on_config, _site.on_files
 on_pre_page, on_page_read_source = _site.on_pre_page, _site.on_page_read_source
+on_serve, on_shutdown = _site.on_serve, _site.on_shutdown
 on_page_markdown, on_page_content = _site.on_page_markdown, _site.on_page_content
 on_post_page, on_post_template, on_post_build = (
     _site.on_post_page,

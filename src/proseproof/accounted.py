@@ -1,0 +1,100 @@
+"""Accounted for: every fence, listing, heading, link and figure of a page is what it says."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from proseproof import shape_comments
+from proseproof.claims import command
+from proseproof.listings import ListingError, resolve
+from proseproof.messages import Finding
+from proseproof.page import Block, Page
+from proseproof.report import FenceEntry, ListingEntry
+
+if TYPE_CHECKING:
+    from proseproof.prover import PageProof
+
+
+def check(proof: PageProof) -> list[Finding]:
+    """What is wrong with how the page is written."""
+    page = proof.page
+    found = list(page.findings)
+    for listing in page.listings:
+        verdict = "holds"
+        try:
+            resolve(proof.settings.root, listing.spec)
+        except ListingError as error:
+            verdict = "fails"
+            found.append(Finding(page.path, listing.line, str(error)))
+        proof.entry.listings.append(ListingEntry(listing.line, listing.spec, verdict))
+    for plain in page.plains:
+        verdict = "not code"
+        if plain.language == "console":
+            for number, line in enumerate(plain.text.splitlines(), plain.line + 1):
+                words = line.partition(" #")[0].strip()
+                if words and not command(proof.settings.root, words):
+                    verdict = "fails"
+                    message = f"no such command, target, module or file: {words}"
+                    found.append(Finding(page.path, number, message))
+        proof.entry.plains.append(FenceEntry(plain.line, plain.language, verdict))
+    for block in page.blocks:
+        found += _comments(page, block)
+    if proof.settings.language(page.path) is not None:
+        for heading in page.headings:
+            if not heading.anchor:
+                remedy = f"{'#' * heading.level} {heading.title} {{#anchor}}"
+                message = "a heading without an anchor of its own"
+                found.append(Finding(page.path, heading.line, message, remedy=remedy))
+    found += _links(proof)
+    for span in page.spans:
+        unknown = span.marks & {"wrong", "text"}
+        if len(unknown) > 1:
+            found.append(Finding(page.path, span.line, f"`{span.text}` is both wrong and text"))
+    return sorted(found)
+
+
+def _comments(page: Page, block: Block) -> list[Finding]:
+    if block.language != "python":
+        return []
+    try:
+        _, _, mixed = shape_comments.comments_of(block.code)
+    except Exception:  # code that cannot be read is reported where it is run
+        return []
+    remedy = "let the shape be the whole comment at the end of its line: # (batch, seq_len)"
+    return [
+        Finding(
+            page.path,
+            block.first + line - 1,
+            f"a shape among other words, which nobody checks: {text}",
+            remedy=remedy,
+        )
+        for line, text in mixed
+    ]
+
+
+def _links(proof: PageProof) -> list[Finding]:
+    found = []
+    root, folder = proof.settings.root, (proof.settings.root / proof.page.path).parent
+    for link in proof.page.links:
+        target, _, anchor = link.target.partition("#")
+        if link.figure and not link.text.strip():
+            message = f"the figure {link.target} has no alt text"
+            found.append(Finding(proof.page.path, link.line, message, remedy="![what it shows]"))
+        if re.match(r"[a-z]+:|//", link.target):
+            continue
+        file = (folder / unquote(target)).resolve() if target else root / proof.page.path
+        if target.startswith("/"):
+            file = root / "docs" / target.lstrip("/")
+        if not file.exists():
+            message = f"the link {link.target!r} leads to no file"
+            found.append(Finding(proof.page.path, link.line, message))
+        elif anchor and file.suffix in (".md", ".py") and file.is_relative_to(root.resolve()):
+            path = file.relative_to(root.resolve()).as_posix()
+            there = proof.project.page(path)
+            anchors = {heading.anchor for heading in there.headings}
+            if anchor not in anchors:
+                message = f"{path} has no anchor #{anchor}"
+                found.append(Finding(proof.page.path, link.line, message))
+    return found

@@ -1,0 +1,80 @@
+"""What a change touches: the pages, and the tests, that have to be looked at again."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proseproof import kept_proofs
+
+if TYPE_CHECKING:
+    from proseproof.prover import Project
+
+
+class SinceError(ValueError):
+    """What changed cannot be told."""
+
+
+def changed_files(root: Path, revision: str) -> set[str]:
+    """Paths from the root that differ from a revision, those that git does not track yet too."""
+    found: set[str] = set()
+    for command in (
+        ["git", "diff", "--name-only", "--relative", revision, "--"],
+        ["git", "ls-files", "--others", "--exclude-standard"],
+    ):
+        try:
+            done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+            raise SinceError(f"--since {revision}: {said[0] if said else error}") from None
+        found |= set(done.stdout.splitlines())
+    return found
+
+
+def touched_pages(project: Project, changed: set[str]) -> set[str]:
+    """The pages that changed, those that depend on what changed, and the other language's."""
+    settings = project.settings
+    everything = {"pyproject.toml", settings.lock}
+    paths = project.paths()
+    if changed & everything:
+        return set(paths)
+    found = {path for path in paths if path in changed or depends_on(project, path) & changed}
+    for path in sorted(found):
+        other = settings.counterpart(path)
+        if other in paths:
+            found.add(other)
+    return found
+
+
+def depends_on(project: Project, path: str) -> set[str]:
+    """The project's files that a page imports, quotes, draws, records or links to."""
+    from proseproof.prover import PageProof
+
+    proof = PageProof(project, path)
+    root = project.settings.root
+    quoted = {root / one.spec.partition(":")[0] for one in proof.page.listings}
+    files = kept_proofs.files_of(proof) | quoted
+    found = {file.relative_to(root).as_posix() for file in files if file.is_relative_to(root)}
+    folder = (root / path).parent
+    for link in proof.page.links:
+        target = link.target.partition("#")[0]
+        if target and "://" not in target:
+            place = (folder / target).resolve()
+            if place.is_relative_to(root):
+                found.add(place.relative_to(root).as_posix())
+    if proof.page.is_lab:
+        found.add(proof.record_file.relative_to(root).as_posix())
+    return found
+
+
+def touched_tests(tests: Iterable[str], changed: set[str]) -> set[str]:
+    """The tests that changed, and those that share their name with a source that did."""
+    stems = {Path(name).stem for name in changed if name.endswith(".py")}
+    found = set()
+    for test in tests:
+        stem = Path(test).stem.removeprefix("test_")
+        if test in changed or stem in stems:
+            found.add(test)
+    return found

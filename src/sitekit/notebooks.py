@@ -1,0 +1,78 @@
+"""Notebooks for readers: every page with blocks, and every lab, to download or open in Colab."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+from typing import Any
+from urllib.parse import urljoin
+
+import nbformat
+
+Notebook = Any  # nbformat's nodes carry no types
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
+_BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n"
+    r"(?:\s*<!--pytest-codeblocks:expected-output[\w-]*-->\n+```text\n.*?^```\n)?",
+    re.M | re.S,
+)
+_FOLD = re.compile(
+    r'^(?:\?\?\?\+?|!!!|===) *[\w -]*(?:"(?P<title>[^"]*)")?[ \t]*\n'
+    r"(?P<body>(?:\n|(?: {4}|\t).*\n)+)",
+    re.M,
+)
+
+
+def from_page(markdown: str) -> Notebook | None:
+    """A page as a notebook, its blocks as cells without outputs; None when it has no block."""
+    unfolded = _unfolded(f"{markdown}\n")
+    if not _BLOCK.search(unfolded):
+        return None
+    cells = []
+    for number, part in enumerate(_BLOCK.split(unfolded)):
+        new = nbformat.v4.new_code_cell if number % 2 else nbformat.v4.new_markdown_cell
+        if part.strip():
+            cells.append(new(part.strip(), id=f"cell-{number}"))
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(KERNEL)})
+
+
+def _unfolded(markdown: str) -> str:
+    """The page without folds and boxes, which a notebook does not know: their blocks run too."""
+
+    def opened(match: re.Match[str]) -> str:
+        title = f"**{match['title']}**\n\n" if match["title"] else ""
+        return title + dedent(match["body"])
+
+    while _FOLD.search(markdown):
+        markdown = _FOLD.sub(opened, markdown)
+    return markdown
+
+
+def for_readers(notebook: Notebook, page: str, repository: str) -> str:
+    """The notebook as it is downloaded: it runs anywhere, and its links lead back to the site.
+
+    `page` is the address of the page that it was made from.
+    """
+    book = nbformat.from_dict(notebook)
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _plain(cell.source, page)
+    install = (
+        "try:\n    import headwise\nexcept ImportError:\n"
+        f'    %pip install -q "headwise[drawing] @ git+{repository}"'
+    )
+    book.cells.insert(0, nbformat.v4.new_code_cell(install, id="install"))
+    return f"{nbformat.writes(book)}\n"
+
+
+def _plain(text: str, page: str) -> str:
+    """Markdown as notebooks know it: no anchors, no marks, no comments."""
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
+    text = re.sub(r" ?\{ ?[#.][^}\n]*\}", "", text)
+
+    def absolute(match: re.Match[str]) -> str:
+        target = re.sub(r"\.(md|py)(?=#|$)", ".html", match[1])
+        return f"]({urljoin(page, target)})"
+
+    return re.sub(r"\]\(([^)\s]+)\)", absolute, text).strip()
