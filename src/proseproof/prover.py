@@ -27,7 +27,8 @@ from proseproof import (
     shape_comments,
     shape_tables,
 )
-from proseproof.claims import Code, Judge, Verdict, command
+from proseproof.claims import Judge, Verdict
+from proseproof.commands import command
 from proseproof.execution import (
     SEED,
     Endless,
@@ -40,7 +41,9 @@ from proseproof.execution import (
 )
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding, diff
-from proseproof.page import Block, Page, Span, read
+from proseproof.page import Block, Page, Span
+from proseproof.page_reader import read
+from proseproof.quoted_code import Code
 from proseproof.report import (
     BlockEntry,
     ClaimEntry,
