@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from proseproof import shape_comments
-from proseproof.claims import command
+from proseproof.commands import command
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding
 from proseproof.page import Block, Page

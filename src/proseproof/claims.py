@@ -14,7 +14,7 @@ block above it (the page's first block when there is none):
 - `comparison`: it holds; a float counts to the digits shown;
 - `assignment`: `d_k = d_model // num_heads`: both sides are equal;
 - `keyword`: `dim=-1`: some callable on the page, or known to it, has that parameter;
-- `name`: it exists (see `Judge.exists` for where it is looked up);
+- `name`: it exists (see `Names.exists` for where it is looked up);
 - `call`: evaluated when its first name is in the namespace; otherwise a fragment, which has to
   stand in the page's code, or, written with `...`, name something that exists;
 - `expression`: it evaluates, or is quoted from the page's code;
@@ -27,38 +27,26 @@ A span marked `{.wrong}` is judged the other way round: it must not exist, hold 
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
-import copy
-import difflib
-import functools
-import importlib
-import importlib.util
-import inspect
 import io
 import keyword
 import re
-import shlex
-import shutil
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from proseproof import shape_comments
+from proseproof.commands import SUFFIX, command
 from proseproof.execution import Run
-from proseproof.listings import ListingError, definitions, resolve
+from proseproof.listings import ListingError, resolve
+from proseproof.names import Names
 from proseproof.page import Page, Span
-from proseproof.settings import Settings, source_files
+from proseproof.quoted_code import Code, tail
+from proseproof.settings import Settings
+from proseproof.values import digits, is_number, is_tensor, same, shapes_in, stands_in, truth
 
-SUFFIX = re.compile(
-    r"\.(py|md|toml|ya?ml|txt|json|css|js|svg|png|ipynb|lock|cfg|html|csv|pt)(:[\w.]+)?$"
-)
 PATH = re.compile(r"[\w.*-]*(/[\w.*-]*)*(:[\w.]+)?")
-HOMES = ("torch.Tensor", "torch", "torch.nn", "torch.nn.functional", "torch.nn.Module")
-ALIASES = {"nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "plt": "matplotlib.pyplot"}
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w])", re.IGNORECASE)
 
 
@@ -85,98 +73,6 @@ class _Fails(Exception):
     """The span is not true; the message says why."""
 
 
-@dataclass
-class Code:
-    """What stands in the code of a page's blocks and listings, for spans that quote it."""
-
-    text: str = ""
-    names: set[str] = field(default_factory=set)
-    keywords: set[str] = field(default_factory=set)
-    literals: set[str] = field(default_factory=set)
-    sources: list[str] = field(default_factory=list)
-
-    @property
-    def calls(self) -> set[str]:
-        """Every call that is written there, whole and without the object it is made on."""
-        return {call for source in self.sources for call in _calls_in(source)}
-
-    def add(self, source: str) -> None:
-        """Take in one piece of code."""
-        new = _code_of(source)
-        self.text += new.text
-        self.names |= new.names
-        self.sources.append(source)
-        self.keywords |= new.keywords
-        self.literals |= new.literals
-
-    def quotes(self, text: str) -> bool:
-        """True when the words of `text` stand in the code in this order."""
-        wanted = _spaceless(text)
-        if not wanted:
-            return False
-        left = r"(?<!\w)" if wanted[0].isalnum() or wanted[0] == "_" else ""
-        right = r"(?!\w)" if wanted[-1].isalnum() or wanted[-1] == "_" else ""
-        return re.search(left + re.escape(wanted) + right, self.text) is not None
-
-
-@functools.lru_cache(maxsize=1024)
-def _code_of(source: str) -> Code:
-    """One piece of code, read once: most of them stand on a page of each language."""
-    code = Code("\n" + _spaceless(source))
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return code
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name | ast.Attribute):
-            dotted = _dotted(node)
-            if dotted:
-                code.names |= {dotted, dotted.rpartition(".")[2]}
-        elif isinstance(node, ast.arg):
-            code.names.add(node.arg)
-            code.keywords.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            code.names.add(node.name)
-        elif isinstance(node, ast.Constant):
-            code.literals.add(repr(node.value))
-        if isinstance(node, ast.Call):
-            code.keywords |= {word.arg for word in node.keywords if word.arg}
-    return code
-
-
-@functools.lru_cache(maxsize=1024)
-def _calls_in(source: str) -> set[str]:
-    try:
-        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    except SyntaxError:
-        return set()
-    return {text for node in calls for text in (_tail(node), ast.unparse(node))}
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b.c` for such a chain of names, and nothing for any other expression."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
-
-
-def _spaceless(text: str) -> str:
-    """Code without comments and without any space that means nothing."""
-    lines = [re.sub(r"\s#\s.*$", "", line) for line in text.splitlines()]
-    joined = re.sub(r"\s+", " ", "\n".join(lines)).strip()
-    return re.sub(r" ?([^\w\s]) ?", r"\1", joined)
-
-
-def _tail(node: ast.Call) -> str:
-    """A call without the object it is made on: `transpose(1, 2)` of `x.transpose(1, 2)`."""
-    short = copy.copy(node)
-    if isinstance(node.func, ast.Attribute):
-        short.func = ast.Name(node.func.attr, ast.Load())
-    return ast.unparse(short)
-
-
 class Judge:
     """Judges the spans that belong to one block of a page."""
 
@@ -186,12 +82,12 @@ class Judge:
         self.seen: set[shape_comments.Shape] = set()
         self.asserted: set[str] = set()
         self.output = ""
-        self.own = own_names(settings.root, settings.rewrite)
         if run is not None:
             self.values = {**run.watch.bindings, **run.namespace}
             self.seen = run.made | run.watch.shapes
             self.asserted = run.watch.asserted
             self.output = run.stdout + "\n" + run.last_line
+        self.names = Names(settings, self.values, code)
 
     def judge(self, span: Span) -> Verdict:
         """The verdict on one span."""
@@ -224,16 +120,16 @@ class Judge:
             return self._not_an_expression(text, wrong)
         if text.startswith("(") and shape_comments.parse_dims(text) is not None:
             return self._shape(text, span.subject)
-        if isinstance(node, ast.Constant) or _is_number(node):
+        if isinstance(node, ast.Constant) or is_number(node):
             return self._literal(node, span)
         if isinstance(node, ast.Compare):
             return self._comparison(node)
         if isinstance(node, ast.Name | ast.Attribute) and re.fullmatch(r"\.?[\w.]+", text):
-            if self.exists(text.removeprefix(".")):
+            if self.names.exists(text.removeprefix(".")):
                 return "name"
             if (self.settings.root / text).exists():
                 return "path"
-            raise _Fails("name|there is no such name here" + self._near(text))
+            raise _Fails("name|there is no such name here" + self.names.near(text))
         if isinstance(node, ast.Call):
             return self._call(node, text, wrong)
         return self._expression(text, "expression", wrong)
@@ -246,7 +142,7 @@ class Judge:
             names = text.split("/")
             if all(name.isidentifier() and name in self.values for name in names):
                 return False
-        return "/" in text or (bool(SUFFIX.search(text)) and not self.exists(text))
+        return "/" in text or (bool(SUFFIX.search(text)) and not self.names.exists(text))
 
     def _path(self, text: str) -> str:
         path, _, name = text.partition(":")
@@ -308,7 +204,7 @@ class Judge:
 
     def _shapes_here(self) -> Iterator[shape_comments.Shape]:
         for value in self.values.values():
-            yield from _shapes_in(value, 3)
+            yield from shapes_in(value, 3)
 
     def _literal(self, node: ast.expr, span: Span) -> str:
         value = ast.literal_eval(node)
@@ -324,9 +220,9 @@ class Judge:
                 "number|a whole number alone cannot be judged; write an equality, as in n == 4, "
                 "or leave the code marks off"
             )
-        said = [(float(text), _digits(text)) for text in row]
+        said = [(float(text), digits(text)) for text in row]
         for numbers in self._number_rows():
-            if _stands_in(said, numbers):
+            if stands_in(said, numbers):
                 return "number"
         shown = ", ".join(row)
         raise _Fails(f"number|{shown} stands neither in the page's code nor in output or values")
@@ -340,7 +236,7 @@ class Judge:
                 yield [float(value)]
             elif isinstance(value, list | tuple) and all(type(n) in (int, float) for n in value):
                 yield [float(number) for number in value]
-            elif _is_tensor(value) and value.numel() <= 4096 and not value.is_complex():
+            elif is_tensor(value) and value.numel() <= 4096 and not value.is_complex():
                 yield value.detach().reshape(-1).tolist()
 
     def _comparison(self, node: ast.Compare) -> str:
@@ -359,7 +255,7 @@ class Judge:
         sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
         for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
             pair = ast.Compare(_parsed(left), [operator], [_parsed(right)])
-            if not _truth(self._evaluate(ast.unparse(pair))):
+            if not truth(self._evaluate(ast.unparse(pair))):
                 return False
         return True
 
@@ -368,9 +264,9 @@ class Judge:
         if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
             return False
         for shown, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
-            if _is_number(shown) and isinstance(ast.literal_eval(shown), float):
+            if is_number(shown) and isinstance(ast.literal_eval(shown), float):
                 said, true = ast.literal_eval(shown), self._evaluate(ast.unparse(other))
-                return _same(float(true), said, _digits(ast.unparse(shown)))
+                return same(float(true), said, digits(ast.unparse(shown)))
         return False
 
     def _side(self, node: ast.expr) -> str:
@@ -400,10 +296,10 @@ class Judge:
         name = ast.unparse(node.func)
         if not re.fullmatch(r"[\w.]+", name):
             name = name.rpartition(".")[2]
-        if not self.exists(name):
-            raise _Fails(f"call|there is no {name} here" + self._near(name))
+        if not self.names.exists(name):
+            raise _Fails(f"call|there is no {name} here" + self.names.near(name))
         for word in node.keywords:
-            if word.arg and not self._is_parameter(word.arg):
+            if word.arg and not self.names.is_parameter(word.arg):
                 raise _Fails(f"call|nothing here takes a parameter {word.arg!r}")
         given = [ast.unparse(part) for part in takewhile(_is_given, node.args)]
         if _is_open(node) and given:
@@ -413,9 +309,9 @@ class Judge:
                 raise _Fails(f"call|no call on this page begins with {start}")
         if _is_open(node) or not (node.args or node.keywords):
             return
-        if not {_tail(node), ast.unparse(node)} & self.code.calls:
+        if not {tail(node), ast.unparse(node)} & self.code.calls:
             raise _Fails(
-                f"call|{_tail(node)} is neither in the page's code nor can it be made here; "
+                f"call|{tail(node)} is neither in the page's code nor can it be made here; "
                 "write it with its object, as in x.f(…), or with f(...)"
             )
 
@@ -440,15 +336,14 @@ class Judge:
             return self._assignment(text, name, value)
         if keyword.iskeyword(text):
             return "name"
-        command = self._command(text)
-        if command:
-            return command
+        if command(self.settings.root, text):
+            return "command"
         if not wrong and self.code.quotes(text.rstrip(":")):
             return "quotation"
         raise _Fails("quotation|this is not Python and not quoted from the page's code")
 
     def _keyword(self, name: str, value: str) -> str:
-        if not self._is_parameter(name) and name not in self.values:
+        if not self.names.is_parameter(name) and name not in self.values:
             raise _Fails(f"keyword|nothing here takes a parameter {name!r}")
         if self.code.quotes(f"{name}={value}"):
             return "keyword"
@@ -456,10 +351,10 @@ class Judge:
             node = ast.parse(value, mode="eval").body
         except SyntaxError:
             raise _Fails(f"keyword|{value!r} is not Python") from None
-        if name in self.values and not self._is_parameter(name):
+        if name in self.values and not self.names.is_parameter(name):
             return self._assignment(f"{name} = {value}", name, value)
         for part in ast.walk(node):
-            if isinstance(part, ast.Name) and not self.exists(part.id):
+            if isinstance(part, ast.Name) and not self.names.exists(part.id):
                 raise _Fails(f"keyword|there is no {part.id} here")
         return "keyword"
 
@@ -471,247 +366,15 @@ class Judge:
                 f"assignment|{name} is not defined here, and the page's code has no such line"
             )
         try:
-            equal = _truth(self._evaluate(f"({name}) == ({value})"))
+            equal = truth(self._evaluate(f"({name}) == ({value})"))
         except Exception as error:
             raise _Fails(f"assignment|{type(error).__name__}: {error}") from None
         if not equal:
             raise _Fails(f"assignment|{name} is {self.values[name]!r}")
         return "assignment"
 
-    def _command(self, text: str) -> str:
-        return command(self.settings.root, text)
-
     def _evaluate(self, text: str) -> Any:
         return eval(text, dict(self.values))
-
-    # Names.
-
-    def exists(self, dotted: str) -> bool:
-        """True when a name is known here.
-
-        Looked up in this order: the namespace; builtins and keywords; the page's code; attributes
-        of what the namespace holds; what the project's own packages define; `homes` (torch, its
-        tensors and modules); an importable module.
-        """
-        first, _, rest = dotted.partition(".")
-        if first in self.values:
-            return _has(self.values[first], rest) or dotted in self.code.names
-        if first == "self" and rest:
-            return dotted in self.code.names
-        if _has(builtins, dotted) or keyword.iskeyword(dotted) or dotted in self.code.names:
-            return True
-        for value in self.values.values():
-            if _is_rich(value) and _has(value, dotted):
-                return True
-        if first in ALIASES and _import_path(ALIASES[first] + ("." + rest if rest else "")):
-            return True
-        if dotted in self.own.names:
-            return True
-        for home in (*HOMES, *self.settings.homes):
-            owner = _import_path(home)
-            if owner is not None and _has(owner, dotted):
-                return True
-        return bool(_import_path(dotted))
-
-    def _is_parameter(self, name: str) -> bool:
-        if name in self.code.keywords or name in self.own.keywords:
-            return True
-        for value in self.values.values():
-            if callable(value) and name in _parameters(value):
-                return True
-        return name in _known_parameters()
-
-    def _near(self, text: str) -> str:
-        known = [name for name in {*self.values, *self.code.names} if not name.startswith("__")]
-        near = difflib.get_close_matches(text, sorted(known), n=3)
-        return f"; near: {', '.join(near)}" if near else ""
-
-
-def command(root: Path, text: str) -> str:
-    """`command` when `text` is a shell command whose program and files exist; else nothing."""
-    try:
-        words = shlex.split(text.removeprefix("$ "))
-    except ValueError:
-        return ""
-    while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
-        words = words[1:]
-    if len(words) < 2 and not (words and shutil.which(words[0])):
-        return ""
-    program, *rest = words
-    if program == "make":
-        makefile = root / "Makefile"
-        text = makefile.read_text(encoding="utf-8") if makefile.is_file() else ""
-        targets = set(re.findall(r"^([\w-]+)\s*:(?!=)", text, re.MULTILINE))
-        plain = [word for word in rest if "=" not in word]
-        return "command" if all(word in targets for word in plain) else ""
-    if program in ("python", "python3") and rest[:1] == ["-m"]:
-        name = rest[1] if len(rest) > 1 else ""
-        if not re.fullmatch(r"[\w.]+", name) or not _spec(name):
-            return ""
-        rest = rest[2:]
-    elif program not in ("git", "cd", "python", "python3", "source", ".") and not _which(program):
-        return ""
-    files = [word.partition("#")[0].partition("::")[0] for word in rest if SUFFIX.search(word)]
-    return "command" if all((root / file).exists() for file in files) else ""
-
-
-def _which(program: str) -> bool:
-    return bool(shutil.which(program) or (Path(sys.executable).parent / program).exists())
-
-
-def _spec(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _has(owner: Any, dotted: str) -> bool:
-    for name in dotted.split(".") if dotted else []:
-        try:
-            owner = inspect.getattr_static(owner, name)
-        except AttributeError:
-            try:
-                owner = getattr(owner, name)
-            except Exception:
-                return False
-        if isinstance(owner, staticmethod | classmethod):
-            owner = owner.__func__
-    return True
-
-
-def _is_rich(value: Any) -> bool:
-    """True for objects whose attributes a sentence may name without naming the object."""
-    return not isinstance(value, int | float | str | bytes | list | dict | set) and not (
-        inspect.ismodule(value) and value.__name__ == "builtins"
-    )
-
-
-@functools.cache
-def _import_path(dotted: str) -> Any:
-    """The object at an importable path, or None."""
-    parts = dotted.split(".")
-    for cut in range(len(parts), 0, -1):
-        name = ".".join(parts[:cut])
-        if parts[0] not in sys.modules and not _spec(parts[0]):
-            return None
-        try:
-            owner: Any = importlib.import_module(name)
-        except Exception:  # not a module, or one that cannot be imported: no such name
-            continue
-        for part in parts[cut:]:
-            owner = getattr(owner, part, None)
-        return owner
-    return None
-
-
-@functools.cache
-def own_names(root: Path, packages: tuple[str, ...]) -> Code:
-    """What the project's own packages define, read from their sources without importing them."""
-    found = Code()
-    for name in packages:
-        for file in source_files(root, name):
-            source = file.read_text(encoding="utf-8")
-            known = definitions(source)
-            tree = ast.parse(source)
-            found.names |= {file.stem, *known, *(one.rpartition(".")[2] for one in known)}
-            found.keywords |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return found
-
-
-@functools.lru_cache(maxsize=4096)
-def _signature(value: Any) -> frozenset[str]:
-    try:
-        return frozenset(inspect.signature(value).parameters)
-    except (ValueError, TypeError):
-        text = (inspect.getdoc(value) or "").partition("\n\n")[0]
-        match = re.match(r"\s*[\w.]+\((.*?)\)", text, re.DOTALL)
-        return frozenset(re.findall(r"[A-Za-z_]\w*", match[1])) if match else frozenset()
-
-
-def _parameters(value: Any) -> frozenset[str]:
-    try:
-        return _signature(value)
-    except TypeError:  # not hashable
-        return frozenset()
-
-
-@functools.cache
-def _known_parameters() -> frozenset[str]:
-    """Parameters of everything public in the homes."""
-    found: set[str] = set()
-    for home in HOMES:
-        owner = _import_path(home)
-        for name in dir(owner) if owner is not None else ():
-            value = None if name.startswith("_") else inspect.getattr_static(owner, name, None)
-            if callable(value):
-                found |= _parameters(value)
-                if inspect.isclass(value) and "forward" in vars(value):
-                    found |= _parameters(vars(value)["forward"])
-    return frozenset(found)
-
-
-def _shapes_in(value: Any, depth: int) -> Iterator[shape_comments.Shape]:
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and not inspect.isclass(value):
-        yield tuple(shape)
-    elif isinstance(value, tuple | list) and depth:
-        if isinstance(value, tuple) and hasattr(value, "numel"):
-            yield tuple(value)
-        for item in value[:64]:
-            yield from _shapes_in(item, depth - 1)
-    elif isinstance(value, dict) and depth:
-        for item in list(value.values())[:64]:
-            yield from _shapes_in(item, depth - 1)
-    elif callable(getattr(value, "named_parameters", None)) and not inspect.isclass(value):
-        for _, parameter in value.named_parameters():
-            yield tuple(parameter.shape)
-        for _, buffer in value.named_buffers():
-            yield tuple(buffer.shape)
-    elif hasattr(value, "__dataclass_fields__") and depth and not inspect.isclass(value):
-        for name in value.__dataclass_fields__:
-            yield from _shapes_in(getattr(value, name, None), depth - 1)
-
-
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "numel") and hasattr(value, "item") and not inspect.isclass(value)
-
-
-def _is_number(node: ast.expr) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        node = node.operand
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
-
-
-def _digits(text: str) -> int | None:
-    """How many decimals a float is written with; None for an integer or an exponent."""
-    match = re.fullmatch(r"[-+]?\d*\.(\d*)", text.strip())
-    return len(match[1]) if match else None
-
-
-def _same(true: Any, said: Any, digits: int | None) -> bool:
-    """True when the two are equal, or the true one rounds to the digits that are shown."""
-    try:
-        value = float(true)
-    except (TypeError, ValueError):
-        return False
-    if digits is None:
-        return value == float(said)
-    return bool(abs(value - float(said)) <= 0.5 * 10.0 ** -float(digits) * (1 + 1e-9))
-
-
-def _stands_in(said: list[tuple[float, int | None]], numbers: list[float]) -> bool:
-    return any(
-        all(
-            _same(true, value, digits)
-            for true, (value, digits) in zip(numbers[start:], said, strict=False)
-        )
-        for start in range(len(numbers) - len(said) + 1)
-    )
-
-
-def _truth(value: Any) -> bool:
-    return bool(value.all()) if hasattr(value, "all") and hasattr(value, "shape") else bool(value)
 
 
 def _parsed(text: str) -> ast.expr:

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proseproof import dependencies, shape_comments
-from proseproof.claims import Judge, own_names
+from proseproof.claims import Judge
 from proseproof.language_pairs import tree_of
 from proseproof.listings import ListingError, resolve
+from proseproof.quoted_code import own_code
 from proseproof.records import write_whole
 from proseproof.report import BlockEntry, ClaimEntry, FenceEntry
 
@@ -173,7 +174,7 @@ def _parts(proof: PageProof) -> dict[str, str]:
         except ListingError as error:
             quoted.append(str(error))
     words = sorted({word for span in proof.spans for word in re.findall(r"[\w.]+", span.text)})
-    own = own_names(settings.root, settings.rewrite)
+    own = own_code(settings.root, settings.rewrite)
     return {
         "proseproof": _ourselves(),
         "what is installed": _environment(),

@@ -29,7 +29,7 @@ from proseproof import (
     shape_comments,
     shape_tables,
 )
-from proseproof.claims import Code, Judge, Verdict
+from proseproof.claims import Judge, Verdict
 from proseproof.execution import (
     SEED,
     Endless,
@@ -41,7 +41,9 @@ from proseproof.execution import (
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding, diff
-from proseproof.page import Block, Page, Span, read
+from proseproof.page import Block, Page, Span
+from proseproof.page_reader import read
+from proseproof.quoted_code import Code
 from proseproof.report import (
     BlockEntry,
     ClaimEntry,

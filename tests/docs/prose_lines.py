@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from proseproof.page import FENCE, LINK, SPAN
+from proseproof.page_fences import FENCE
+from proseproof.page_prose import LINK, SPAN
 from proseproof.settings import Settings
 
 ROOT = Path(__file__).parents[2]

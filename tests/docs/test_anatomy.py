@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from prose_lines import FILES, HAN, ROOT, Line, read_lines
 
-from proseproof.page import Page, read
+from proseproof.page import Page
+from proseproof.page_reader import read
 
 CHAPTERS = [path for path in FILES if "/chapters/" in path]
 # What an adult reads in a minute, silently and with understanding; a code span counts as a word.

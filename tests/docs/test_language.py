@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from prose_lines import CODE, FILES, HAN, LINES, ROOT, Line, read_lines
 
-from proseproof.page import FENCE
+from proseproof.page_fences import FENCE
 
 CHINESE = [
     line for line in LINES if not line.path.startswith("docs/en/") and re.search(HAN, line.text)

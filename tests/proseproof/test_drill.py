@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from sample_site import Site
 
-from proseproof.drill import Change, Worker, _means_nothing
+from proseproof.drill import Worker
+from proseproof.drill_changes import Change
+from proseproof.drill_proofs import means_nothing
 from proseproof.execution import scratch
 
 ZH = """
@@ -135,4 +137,4 @@ def test_only_another_size_of_an_example_means_nothing_in_a_source(
 ) -> None:
     change = Change("line of a listed source", "src/lib.py", 1, what, {})
     project = site.project
-    assert bool(_means_nothing(project.settings, project, change)) == explained
+    assert bool(means_nothing(project.settings, project, change)) == explained

@@ -1,4 +1,4 @@
-"""Bad pages fail on their own, with a line, and leave the next page alone."""
+"""Bad blocks fail on their own, with a line, and leave the next one alone."""
 
 import os
 import random
@@ -9,26 +9,6 @@ import torch
 from sample_site import Site, places
 
 from proseproof import execution
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("Text\n\n```python\nx = 1\n", 3),
-        ("---\ntitle: [\n---\n\nText\n", 2),
-        ("---\n- a\n---\n\nText\n", 1),
-        ("---\ntitle: a\n\nText\n", 1),
-        ("Text\n\n<!-- open\n", 3),
-        ("Text\n\n!!! note\n\n    ```python\n    x = 1\n  ```\n", 7),
-    ],
-)
-def test_malformed_page_is_caught_at_its_line(site: Site, text: str, line: int) -> None:
-    assert f"README.md:{line}" in places(site.page(text))
-
-
-def test_page_that_is_not_utf8_is_caught_at_its_line(site: Site) -> None:
-    (site.root / "README.md").write_bytes(b"Text\n\nna\xefve\n")
-    assert places(site.prove("README.md")) == ["README.md:3"]
 
 
 @pytest.mark.parametrize(

@@ -178,3 +178,23 @@ def test_heading_of_a_translated_page_needs_an_anchor(site: Site) -> None:
 def test_shell_block_is_run_and_may_fail(site: Site) -> None:
     assert site.page("```sh\ntrue\n```\n") == []
     assert places(site.page("```sh\nfalse\n```\n")) == ["README.md:1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Text\n\n```python\nx = 1\n", 3),
+        ("---\ntitle: [\n---\n\nText\n", 2),
+        ("---\n- a\n---\n\nText\n", 1),
+        ("---\ntitle: a\n\nText\n", 1),
+        ("Text\n\n<!-- open\n", 3),
+        ("Text\n\n!!! note\n\n    ```python\n    x = 1\n  ```\n", 7),
+    ],
+)
+def test_malformed_page_is_caught_at_its_line(site: Site, text: str, line: int) -> None:
+    assert f"README.md:{line}" in places(site.page(text))
+
+
+def test_page_that_is_not_utf8_is_caught_at_its_line(site: Site) -> None:
+    (site.root / "README.md").write_bytes(b"Text\n\nna\xefve\n")
+    assert places(site.prove("README.md")) == ["README.md:3"]

@@ -1,0 +1,242 @@
+"""Reading what stands between the fences: comments, tables, code spans, headings and links."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import tokenize
+from dataclasses import replace
+from itertools import pairwise
+
+from proseproof.page import Block, Heading, Link, Page, Section, Span, Table
+from proseproof.page_fences import COMMENT, DIRECTIVE, refuse
+
+HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<title>.*?)\s*(?:\{(?P<attrs>[^{}]*)\})?\s*$")
+SPAN = re.compile(
+    r"(?<![\\`])(?P<ticks>`+)(?!`)(?P<text>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"(?:\{:?(?P<attrs>[^{}\n]*)\})?",
+    re.DOTALL,
+)
+LINK = re.compile(
+    r"(?P<figure>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]"
+    r"\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)",
+)
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+BETWEEN = re.compile(r"\s*(?:,|;|、|，|；|and|or|和|与|及|或|, and)?\s*")
+SHAPE_OF = re.compile(
+    r"\s*(?:is|(?:is |are )?of shape|(?:has|with|have)(?: the)? shape|是|为|(?:的)?形状[是为])\s*"
+)
+REFERENCE = re.compile(r"^\s*\[(?!\^)(?P<text>[^\]]+)\]:\s+(?P<target>\S+)")
+HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>")
+CONTAINER = re.compile(r"^\s*(?:!!!|\?\?\?\+?|===[!+]?|[-*+]\s|\d+[.)]\s|\[\^[^\]]+\]:|:\s)")
+
+
+class ProseReader:
+    """Goes through the lines from which the fences are taken, and fills the page."""
+
+    def __init__(self, page: Page, prose: list[str]) -> None:
+        self.page, self.prose = page, prose
+
+    def read(self) -> None:
+        """Put everything that stands in the prose on the page."""
+        self._comments()
+        self._tables()
+        self._indented_code()
+        self._prose()
+        self._figures()
+        self._sections()
+
+    def _comments(self) -> None:
+        """Take the remaining comments off the page; those that would do nothing are reported."""
+        text = "\n".join(self.prose)
+        for match in re.finditer(r"<!--(.*?)(-->|\Z)", text, re.DOTALL):
+            number = text.count("\n", 0, match.start())
+            body = match[1].strip()
+            directive = DIRECTIVE.match(body)
+            if not match[2]:
+                self.page.problem(number + 1, "this comment is not closed", "end it with -->")
+            elif body.startswith(("pytest-codeblocks", "pytest.mark")):
+                if body.endswith("expected-output"):
+                    self.page.problem(number + 1, "an expected output without a ```text fence")
+                else:
+                    refuse(self.page, number, body)
+            elif directive is not None and directive["word"] == "shapes":
+                continue
+            elif directive is not None or body.startswith("proseproof"):
+                self.page.problem(
+                    number + 1,
+                    f"<!--{body}--> stands before nothing",
+                    "put it right above its block",
+                )
+        kept = re.sub(
+            r"<!--(?!\s*proseproof\s*:\s*shapes\b).*?(?:-->|\Z)",
+            lambda match: "\n" * match[0].count("\n"),
+            text,
+            flags=re.DOTALL,
+        )
+        self.prose[:] = kept.split("\n")
+
+    def _tables(self) -> None:
+        for number, line in enumerate(self.prose):
+            match = COMMENT.match(line)
+            directive = DIRECTIVE.match(match["body"]) if match else None
+            if directive is None:
+                continue
+            self.prose[number] = ""
+            rows: list[tuple[int, tuple[Span, ...]]] = []
+            below = number + 1
+            while below < len(self.prose) and not self.prose[below].strip():
+                below += 1
+            while below < len(self.prose) and self.prose[below].lstrip().startswith("|"):
+                row = self._spans_of(self.prose[below], below + 1)
+                rows.append((below + 1, tuple(row)))
+                below += 1
+            if len(rows) < 3 or not directive["rest"]:
+                self.page.problem(
+                    number + 1, "<!--proseproof: shapes EXPR--> needs a table right below it"
+                )
+                continue
+            self.page.tables.append(Table(number + 1, directive["rest"], tuple(rows[2:])))
+
+    def _indented_code(self) -> None:
+        """Report text that Markdown shows as code because it is indented by four."""
+        levels = [0]
+        blank = True
+        for number, line in enumerate(self.prose):
+            if not line.strip():
+                blank = True
+                continue
+            indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+            while indent < levels[-1]:
+                levels.pop()
+            if CONTAINER.match(line):
+                levels.append(indent + 1)
+            elif blank and indent >= max(4, 4 * -(-levels[-1] // 4) + 4):
+                self.page.problem(number + 1, "indented code, which nobody runs", "write a fence")
+            blank = False
+
+    def _spans_of(self, text: str, line: int) -> list[Span]:
+        found: list[Span] = []
+        rows: list[list[str]] = []
+        end = 0
+        for match in SPAN.finditer(text):
+            marks = frozenset(re.findall(r"\.([\w-]+)", match["attrs"] or ""))
+            place = line + text.count("\n", 0, match.start())
+            words = " ".join(match["text"].split()).strip()
+            between, before = text[end : match.start()], found[-1].text if found else ""
+            if BETWEEN.fullmatch(between) and NUMBER.fullmatch(words) and NUMBER.fullmatch(before):
+                rows[-1].append(words)
+                rows.append(rows[-1])
+            else:
+                rows.append([words])
+            subject = ""
+            if words.startswith("(") and before.isidentifier() and SHAPE_OF.fullmatch(between):
+                subject = before
+            elif before.startswith("(") and words.isidentifier() and between.strip() == "的":
+                found[-1] = replace(found[-1], subject=words)
+            found.append(Span(place, words, marks, subject=subject))
+            end = match.end()
+        return [
+            replace(span, row=tuple(row)) if len(row) > 1 else span
+            for span, row in zip(found, rows, strict=True)
+        ]
+
+    def _prose(self) -> None:
+        start: int | None = None
+        anchors: dict[str, int] = {}
+        for number, line in enumerate([*self.prose, ""]):
+            if line.strip():
+                start = number if start is None else start
+                if not line.startswith("#"):
+                    continue
+            if start is not None:
+                end = number if not line.strip() else number + 1
+                self._paragraph("\n".join(self.prose[start:end]), start + 1)
+                start = None
+            heading = HEADING.match(line)
+            if heading is not None:
+                self._heading(number + 1, heading, anchors)
+
+    def _heading(self, line: int, match: re.Match[str], anchors: dict[str, int]) -> None:
+        anchor = re.search(r"#([\w-]+)", match["attrs"] or "")
+        name = anchor[1] if anchor else ""
+        if name in anchors and name:
+            self.page.problem(line, f"the anchor #{name} is taken by line {anchors[name]}")
+        anchors[name] = line
+        self.page.headings.append(Heading(line, len(match["level"]), match["title"], name))
+
+    def _paragraph(self, text: str, line: int) -> None:
+        page = self.page
+        page.spans += self._spans_of(text, line)
+        bare = SPAN.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), text)
+        if re.search(r"(?<!\\)`", bare):
+            place = line + bare[: bare.index("`")].count("\n")
+            page.problem(place, "a code span that is not closed", "close it with a backtick")
+        shown_code = re.search(r"<(pre|code)\b", bare)
+        if shown_code:
+            place = line + bare.count("\n", 0, shown_code.start())
+            page.problem(place, f"<{shown_code[1]}> shows code that nobody runs", "write a fence")
+        if "--8<--" in bare:
+            place = line + bare.count("\n", 0, bare.index("--8<--"))
+            page.problem(place, "an include outside a listing", "quote it in a ```python fence")
+        for match in LINK.finditer(bare):
+            place = line + bare.count("\n", 0, match.start())
+            words = text[match.start("text") : match.end("text")]
+            page.links.append(Link(place, words, match["target"], bool(match["figure"])))
+            if not match["figure"]:  # a figure that is itself a link
+                for inner in LINK.finditer(match["text"]):
+                    page.links.append(Link(place, inner["text"], inner["target"], True))
+        for number, one in enumerate(bare.split("\n")):
+            reference = REFERENCE.match(one)
+            if reference:
+                page.links.append(Link(line + number, "", reference["target"], False))
+            for tag in HTML_LINK.finditer(one):
+                source = re.search(r'(?:href|src)="([^"]*)"', tag["attrs"])
+                alt = re.search(r'alt="([^"]*)"', tag["attrs"])
+                if source:
+                    figure = tag["tag"] == "img"
+                    words = alt[1] if alt else ""
+                    page.links.append(Link(line + number, words, source[1], figure))
+
+    def _figures(self) -> None:
+        """Report a drawing that is not shown, and one that is shown and that no block draws."""
+        page, folder = self.page, posixpath.dirname(self.page.path)
+        drawn = {path: line for block in page.blocks for line, _, path in block.figures}
+        shown = {
+            posixpath.normpath(posixpath.join(folder, link.target)): link.line
+            for link in page.links
+            if link.figure and link.target.endswith(".svg") and ":" not in link.target
+        }
+        for path in drawn.keys() - shown.keys():
+            place = posixpath.relpath(path, folder or ".")
+            page.problem(drawn[path], f"{path} is drawn and not shown", f"![caption]({place})")
+        for path in shown.keys() - drawn.keys():
+            remedy = f"<!--proseproof: figure NAME {path}--> above the block that draws it"
+            page.problem(shown[path], f"no block of this page draws {path}", remedy)
+
+    def _sections(self) -> None:
+        """Prose of each section, with the comments of its blocks but without code and outputs."""
+        lines = list(self.prose)
+        for block in self.page.blocks:
+            for number, comment in _comments_in(block):
+                lines[number - 1] = comment
+        marks = [(heading.line, heading.anchor) for heading in self.page.headings]
+        bounds = [(1, ""), *marks, (len(lines) + 1, "")]
+        for (begin, anchor), (end, _) in pairwise(bounds):
+            prose = "\n".join(line.strip() for line in lines[begin - 1 : end - 1] if line.strip())
+            if prose or anchor:
+                self.page.sections.append(Section(anchor, begin, prose))
+
+
+def _comments_in(block: Block) -> list[tuple[int, str]]:
+    if block.language != "python":
+        return []
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(block.code).readline):
+            if token.type == tokenize.COMMENT:
+                found.append((block.first + token.start[0] - 1, token.string))
+    except (tokenize.TokenError, SyntaxError):
+        return found
+    return found
