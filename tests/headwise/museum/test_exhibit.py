@@ -1,5 +1,6 @@
 """The museum: each bug runs, is caught by its detector, and its correction is not."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -56,8 +57,9 @@ def test_wrong_code_gives_the_right_shape(exhibit: Exhibit) -> None:
 @every_exhibit
 def test_every_piece_can_be_quoted_by_its_name(exhibit: Exhibit) -> None:
     for piece in (exhibit.wrong, exhibit.right, exhibit.detector):
-        assert getattr(museum, piece.__name__) is piece
+        assert getattr(sys.modules[piece.__module__], piece.__name__) is piece
         assert piece.__doc__
+    assert getattr(museum, exhibit.detector.__name__) is exhibit.detector
     assert exhibit.wrong.__doc__.startswith("Meant to ")
     assert exhibit.right.__doc__.startswith("Right: ")
 
