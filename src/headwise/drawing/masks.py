@@ -1,0 +1,71 @@
+"""Masks side by side, and what is left when all of them hold."""
+
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from headwise._check import show
+from headwise.drawing.figure import Figure, with_twin
+from headwise.drawing.sheet import SMALL, WIDTH, Sheet
+from headwise.drawing.words import choose, paragraph
+from headwise.masks import combine
+
+WORDS = {
+    "en": {
+        "combined": "Masks combined: 1, filled, may be seen",
+        "sees": "the mask {} shows the queries in turn {} of {} keys",
+    },
+    "zh": {
+        "combined": "掩码的组合：填色的 1 表示可见",
+        "sees": "掩码 {} 让各个查询依次看到 {} 个键，共 {} 个",
+    },
+}
+
+
+@with_twin
+def masks(
+    parts: Mapping[str, Tensor], tokens: Sequence[str] | None = None, *, lang: str = "en"
+) -> Figure:
+    """The named masks of one sentence side by side, and what is left when all of them hold.
+
+    parts: name to mask, boolean, True = may be seen, broadcastable to (1, 1, query, key).
+    tokens: the keys, by default their positions, counted from 0.
+    """
+    words = choose(WORDS, lang)
+    both = combine(*parts.values())
+    if both is None:
+        raise ValueError("parts: got no mask, expected at least one")
+    query, key = both.shape[-2:]
+    if both.numel() != query * key or query > key:
+        raise ValueError(
+            f"parts: got masks for {show(both.shape)}, expected one sentence, (1, 1, query, key), "
+            "and no more queries than keys"
+        )
+    tokens = [str(i) for i in range(key)] if tokens is None else tokens
+    if len(tokens) != key:
+        raise ValueError(f"tokens: got {len(tokens)}, expected {key}")
+    signs = [*["&"] * (len(parts) - 1), "=", ""]
+    sheet = Sheet()
+    cell = min(26.0, (WIDTH - 22 - 24 * len(parts)) / ((len(parts) + 1) * key))
+    left = 20.0
+    sentences = [words["combined"]]
+    panels = [*parts.items(), (" & ".join(parts), both)]
+    for (name, mask), sign in zip(panels, signs, strict=True):
+        table = mask.expand_as(both).reshape(query, key)
+        width = key * cell
+        shown = name if sign else ""
+        sheet.text(left + width / 2, 8, shown)
+        for row, line in enumerate(table.tolist()):
+            for column, seen in enumerate(line):
+                x, y = left + column * cell, 20 + row * cell
+                sheet.box(x, y, cell, cell, "blue", rx=0, fill_opacity=0.45 * seen)
+                sheet.text(x + cell / 2, y + cell / 2, str(int(seen)), SMALL)
+        for column, token in enumerate(tokens):
+            sheet.text(left + (column + 0.5) * cell, 30 + query * cell, token)
+        sheet.text(left + width + 12, 20 + query * cell / 2, sign, 14.0)
+        left += width + 24
+        counts = words["item"].join(str(int(row.sum())) for row in table)
+        sentences.append(words["sees"].format(name, counts, key))
+    for row, token in enumerate(tokens[-query:]):
+        sheet.text(10, 20 + (row + 0.5) * cell, token)
+    return sheet.figure(words["combined"], paragraph(sentences, words), lang)

@@ -1,0 +1,133 @@
+"""Heat maps and masks: their labels, and an alt text that is true of the numbers."""
+
+import re
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_figures import EN, PLOTS, WEIGHTS, ZH
+from svg_parts import texts
+
+from headwise.drawing import plot
+
+
+def test_text_stays_text_in_both_languages() -> None:
+    assert set(ZH) | {"查询", "键", "第 1 头（共 2 头）", "0.41"} <= set(
+        texts(plot.heatmap(WEIGHTS, ZH, lang="zh"))
+    )
+    assert {"$x_1$", "<&>", "two hundred", "]]>"} <= set(texts(PLOTS["long tokens"]()))
+
+
+def test_labels_slant_only_where_they_are_wider_than_their_cells() -> None:
+    assert PLOTS["long tokens"]().svg.count("rotate(-45 ") == 3
+    assert "rotate(-45 " not in PLOTS["heat maps"]().svg
+
+
+def test_labels_stay_level_where_few_are_said() -> None:
+    places = [str(i) if i % 8 == 0 else "" for i in range(48)]
+    assert "rotate(-45" not in plot.heatmap(torch.rand(48, 48), places).svg
+
+
+def test_axes_of_a_map_can_be_named() -> None:
+    figure = plot.heatmap(torch.rand(2, 2), axes=("p", "q"))
+    assert {"p", "q"} <= set(texts(figure)) and "key" not in texts(figure)
+
+
+def test_alt_text_names_what_each_query_looks_at() -> None:
+    assert plot.heatmap(WEIGHTS, EN).alt == (
+        "Attention weights, head 1 of 2: 'The' looks most at 'The' (0.70); "
+        "'cat' looks most at 'sat' (0.41); 'sat' sees nothing; 'on' looks most at 'sat' (0.50). "
+        "Attention weights, head 2 of 2: 'The' looks most at 'cat' (0.90); "
+        "'cat' looks most at 'The' (1.00); 'sat' looks most at 'sat' (0.40); "
+        "'on' looks most at 'on' (1.00)."
+    )
+    assert plot.heatmap(WEIGHTS[0], ZH, lang="zh", title="第一层").alt == (
+        "第一层：“猫”最关注“猫”（0.70）；“坐”最关注“在”（0.41）；“在”什么也看不到；“垫子”最关注“在”（0.50）。"
+    )
+
+
+def test_alt_text_of_many_rows_names_the_strongest() -> None:
+    weights = torch.zeros(20, 20)
+    weights[3, 17] = 0.5
+    assert plot.heatmap(weights).alt == "Attention weights: strongest is '3' at '17' (0.50)."
+
+
+def test_alt_text_tells_equal_tokens_apart() -> None:
+    assert (
+        "'a' [0] looks most at 'a' [2] (1.00)"
+        in plot.heatmap(torch.tensor([[0, 0, 1.0], [0, 1, 0], [1, 0, 0]]), ["a", "b", "a"]).alt
+    )
+
+
+def test_alt_text_of_a_mask_counts_what_is_seen() -> None:
+    mask = torch.tensor([[True, False], [True, True]])
+    assert plot.mask_picture(mask, ["猫", "坐"], lang="zh").alt == (
+        "掩码（1、填色：可见）：“猫”能看到 1 个，共 2 个；“坐”能看到 2 个，共 2 个。"
+    )
+    two = plot.mask_picture(torch.stack((mask, ~mask))[:, None])
+    assert "sample 2 of 2: '0' sees 1 of 2; '1' sees 0 of 2." in two.alt
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 1, 9), (1, 9, 1)])
+def test_any_size_can_be_drawn(shape: tuple[int, int, int]) -> None:
+    figure = plot.heatmap(torch.rand(shape))
+    assert texts(figure).count("query") == shape[0]
+
+
+@settings(max_examples=20)
+@given(st.text(min_size=1, max_size=3))
+def test_any_token_can_be_drawn(token: str) -> None:
+    shown = token if token.isprintable() else ascii(token)[1:-1]
+    figure = plot.heatmap(torch.ones(1, 1), [token], ["key"])
+    assert shown in texts(figure) or not shown.strip()
+
+
+# Maps that are called by names other than head 1, head 2.
+
+MAPS = torch.tensor([[[0.75, 0.25], [0.5, 0.5]], [[0.0, -2.0], [1.5, 0.0]]])  # (2, 2, 2)
+
+
+def titles(figure: plot.Figure) -> list[str]:
+    """The words in the picture that are neither numbers nor tokens."""
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", figure.svg)
+    return [text for text in texts if text in ("w", "ΔP") or "head" in text or "头" in text]
+
+
+def test_names_stand_above_the_maps_in_place_of_the_heads() -> None:
+    figure = plot.heatmap(MAPS, ["a", "b"], names=["w", "ΔP"])
+    assert titles(figure) == ["w", "ΔP"]
+    assert titles(plot.heatmap(MAPS, ["a", "b"])) == ["head 1 of 2", "head 2 of 2"]
+
+
+def test_alt_text_of_a_named_map_says_where_its_largest_number_is() -> None:
+    figure = plot.heatmap(MAPS, ["a", "b"], names=["w", "ΔP"], title="T")
+    assert figure.alt == (
+        "T, w: strongest is 'a' at 'a' (0.75). T, ΔP: strongest is 'b' at 'a' (1.50)."
+    )
+    assert figure.twin is not None
+    assert figure.twin.alt == "T，w：最强的是“a”对“a”（0.75）。T，ΔP：最强的是“b”对“a”（1.50）。"
+
+
+def height(figure: plot.Figure) -> float:
+    """How high the picture is."""
+    return float(re.findall(r' height="([\d.]+)"', figure.svg)[0])
+
+
+def test_a_single_map_can_have_a_name_and_has_room_for_it() -> None:
+    figure = plot.heatmap(MAPS[0], ["a", "b"], names=["w"])
+    assert titles(figure) == ["w"]
+    assert figure.alt.startswith("Attention weights, w: ")
+    assert height(figure) > height(plot.heatmap(MAPS[0], ["a", "b"]))
+
+
+def test_a_single_map_without_a_name_has_none() -> None:
+    figure = plot.heatmap(MAPS[0], ["a", "b"])
+    assert titles(figure) == []
+    assert figure.alt.startswith("Attention weights: ")
+
+
+@pytest.mark.parametrize("names", [[], ["w"], ["w", "ΔP", "x"]])
+def test_names_that_are_not_as_many_as_the_maps_are_refused(names: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"names: got {len(names)}, expected 2"):
+        plot.heatmap(MAPS, names=names)
