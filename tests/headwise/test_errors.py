@@ -12,7 +12,6 @@ from headwise import (
     LinearHead,
     MultiHeadAttention,
     ParameterHead,
-    attention,
     causal_mask,
     combine,
     fold_heads,
@@ -23,6 +22,7 @@ from headwise import (
     unfold_heads,
 )
 from headwise._check import show
+from headwise.attention import attention
 from headwise.masks import (
     from_additive,
     from_attention_mask,

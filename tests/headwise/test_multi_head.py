@@ -15,13 +15,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from headwise import (
     KeyValueCache,
     MultiHeadAttention,
-    attention,
     causal_mask,
-    convert,
     merge_heads,
     padding_mask,
     split_heads,
 )
+from headwise.attention import attention
+from headwise.convert import convert
 
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "written-out"])

@@ -11,12 +11,13 @@ import num2words
 import pytest
 import torch
 import torch.nn.functional as F
-from headwise.numerals import LARGEST, main, parse_chinese, to_chinese, to_english
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headwise.models import translator
 from headwise.models import translator_training as training
+from headwise.models.numerals import LARGEST, parse_chinese, to_chinese, to_english
+from headwise.models.translator import main
 from headwise.transformer import Transformer
 
 EDGES = sorted(
@@ -415,7 +416,7 @@ def assert_refused(capsys: Captured, reason: str, *arguments: str) -> None:
     assert main(arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("headwise.numerals: ")
+    assert shown.err.startswith("headwise.models.translator: ")
     assert reason in shown.err
     assert shown.err.count("\n") == 1
 
