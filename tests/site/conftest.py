@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from sitekit import browser as chromium
+from sitekit import chromium_for_tests as chromium
 
 ROOT = Path(__file__).parents[2]
 
