@@ -78,7 +78,9 @@ def opened() -> Iterator[set[str]]:
 
 def _note(event: str, details: tuple[Any, ...]) -> None:
     if _opened and event == "open" and isinstance(details[0], str):
-        _opened[-1].add(details[0])
+        path, mode, flags = details
+        if not (set(mode or "") & set("wax+") or flags & (os.O_WRONLY | os.O_RDWR)):
+            _opened[-1].add(path)
 
 
 def of_project(files: set[str], root: Path) -> set[Path]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import math
 import os
 import platform
 import re
@@ -31,6 +32,7 @@ WORDS = re.compile(r'aria-label=\\?"[^"]*"')
 IDS = re.compile(r"""(?:\bid=|href=|url\()\\?["']?\#?[\w-]+""")
 COORDINATE = re.compile(r"(?<![\w#.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)")
 PIXELS = 0.5  # how far apart two machines may put a point of a drawing
+SHARE = 1e-3  # how far apart, as a share of it, two machines may compute a number
 
 
 class RecordError(ValueError):
@@ -121,7 +123,7 @@ def write_whole(file: Path, text: str) -> None:
 def difference(recorded: list[Output], shown: list[Output]) -> str:
     """Where what a cell shows is not what is recorded; nothing when a reader sees the same.
 
-    Rounding differs from machine to machine: a float may differ by one in its last digit, and a
+    Rounding differs from machine to machine: a float may differ by a thousandth of itself, and a
     point of a drawing by half a pixel.
     """
     one, two = ([_text_of(output) for output in outputs] for outputs in (recorded, shown))
@@ -144,7 +146,7 @@ def _text_of(output: Output) -> str:
         return str(output["text"])
     parts = [
         one if isinstance(one, str) else json.dumps(one, sort_keys=True, ensure_ascii=False)
-        for one in output["data"].values()
+        for _, one in sorted(output["data"].items())
     ]
     return re.sub(r">\s*<", ">\n<", re.sub(r" at 0x[0-9a-f]+", "", "\n".join(parts)))
 
@@ -181,11 +183,4 @@ def _same_words(one: str, two: str) -> bool:
 
 
 def _rounded_alike(one: str, two: str) -> bool:
-    places = [_last_place(text) for text in (one, two)]
-    return abs(float(one) - float(two)) <= 1.001 * max(places)
-
-
-def _last_place(text: str) -> float:
-    """The size of one in the last digit of a written number."""
-    digits, _, power = text.lower().partition("e")
-    return float(10.0 ** (int(power or 0) - len(digits.partition(".")[2])))
+    return math.isclose(float(one), float(two), rel_tol=SHARE, abs_tol=0.0)
