@@ -42,7 +42,7 @@ def _unfolded(markdown: str) -> str:
 
     def opened(match: re.Match[str]) -> str:
         title = f"**{match['title']}**\n\n" if match["title"] else ""
-        return title + dedent(match["body"])
+        return title + dedent(match["body"]).lstrip("\n")
 
     while _FOLD.search(markdown):
         markdown = _FOLD.sub(opened, markdown)

@@ -1,6 +1,7 @@
-"""A copy of the site's sources that a test may break."""
+"""A site of a few pages that a test may break, with the real theme, plugins and hooks."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,32 +10,45 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+# pytest's importlib mode leaves a test folder off the path, and with it the helper beside us.
+sys.path.append(str(Path(__file__).parent))
+
+from small_site import GLOSSARY, INDEX, NAV, ROOT, WORDS, write_lab, write_record
+
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """docs/ and mkdocs.yml copied, src/ and the executed labs as they are."""
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    (tmp_path / "pyproject.toml").touch()
+    """Two pages and a lab in two languages; src/ and the theme are the real ones."""
+    for language, (title, word) in WORDS.items():
+        folder = tmp_path / "docs" / language
+        folder.mkdir(parents=True)
+        (folder / "index.md").write_text(INDEX.format(title=title), encoding="utf-8")
+        glossary = GLOSSARY.format(title=title, word=word)
+        (folder / "glossary.md").write_text(glossary, encoding="utf-8")
+    write_lab(tmp_path, "1")
+    write_record(tmp_path, "1")
+    shutil.copytree(ROOT / "docs" / "assets", tmp_path / "docs" / "assets")
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    settings = re.sub(r"^nav:\n(?:(?: .*)?\n)+", NAV, settings, flags=re.M)
+    (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.proseproof]\npages = ["docs"]\nlanguages = { zh = "docs/zh", en = "docs/en" }\n'
+    )
     (tmp_path / "src").symlink_to(ROOT / "src")
-    (ROOT / ".cache" / "labs").mkdir(parents=True, exist_ok=True)
-    (tmp_path / ".cache").mkdir()
-    (tmp_path / ".cache" / "labs").symlink_to(ROOT / ".cache" / "labs")
     return tmp_path
 
 
 @pytest.fixture
 def build(project: Path) -> Build:
-    """Build the copy, with a folder to build into."""
+    """Build the site, with a folder to build into."""
 
-    def run(folder: str = "site") -> subprocess.CompletedProcess[str]:
+    def run(folder: str = "site", **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(project / folder)],
             cwd=project,
-            env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+            env=os.environ | {"NO_MKDOCS_2_WARNING": "1"} | environment,
             capture_output=True,
             text=True,
             check=False,

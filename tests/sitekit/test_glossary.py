@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from sitekit import glossary
-from sitekit.mkdocs_hooks import SitekitPlugin
+from sitekit.mkdocs_hooks import Site
 
 PAGE = """---
 description: words
@@ -233,7 +233,7 @@ def files_of(config: MkDocsConfig) -> Files:
 
 
 def test_page_is_rendered_again_when_the_glossary_changes(config: MkDocsConfig) -> None:
-    plugin, files, shown = SitekitPlugin(), files_of(config), []
+    plugin, files, shown = Site(), files_of(config), []
     extensions = [*config.markdown_extensions]
     for meaning in ("Hides.", "Hides.", "Shows."):
         entry = f"## Mask {{#mask}}\n\n{meaning}\n"
@@ -254,7 +254,7 @@ def test_page_is_rendered_again_when_the_glossary_changes(config: MkDocsConfig) 
 
 
 def test_bad_glossary_is_a_problem_of_its_page(config: MkDocsConfig) -> None:
-    plugin = SitekitPlugin()
+    plugin = Site()
     Path(config.docs_dir, "en/glossary.md").write_text("# Glossary\n", encoding="utf-8")
     plugin.on_files(files_of(config), config=config)
     (why,) = [why for path, _, why in plugin.problems if "entries" in why]

@@ -1,0 +1,71 @@
+"""Every page with blocks is a notebook that installs what it needs and runs as it is."""
+
+import json
+
+from sitekit import notebooks
+
+PAGE = """# A title {#title}
+
+See [this](../other.md#part), `(2, 3)`{.text} and ![a figure](../../assets/a.svg).
+
+<!--proseproof: gpu-->
+```python
+x = 1
+print(x)
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+1
+```
+
+??? question "Why?"
+
+    Because of this.
+
+    ```python
+    y = 2
+    ```
+
+The short answer. { .answer }
+
+```python title="src/headwise/x.py"
+z = 3
+```
+"""
+
+
+def cells(page: str) -> list[tuple[str, str]]:
+    notebook = notebooks.from_page(page)
+    assert notebook is not None
+    text = notebooks.for_readers(
+        notebook, "https://site.org/en/gpu/x.html", "https://github.com/a/b"
+    )
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+
+
+def test_page_becomes_a_notebook_whose_cells_are_its_blocks() -> None:
+    kinds, texts = zip(*cells(PAGE), strict=True)
+    assert kinds == ("code", "markdown", "code", "markdown", "code", "markdown")
+    install, first, block, folded, inside, last = texts
+    assert '%pip install -q "headwise[drawing] @ git+https://github.com/a/b"' in install
+    assert first == (
+        "# A title\n\nSee [this](https://site.org/en/other.html#part), `(2, 3)` "
+        "and ![a figure](https://site.org/assets/a.svg)."
+    )
+    assert block == "x = 1\nprint(x)"
+    assert folded == "**Why?**\n\nBecause of this."
+    assert inside == "y = 2"
+    assert last.startswith("The short answer.\n") and "```python title=" in last
+    assert "```text" not in last
+
+
+def test_page_without_blocks_has_no_notebook() -> None:
+    assert notebooks.from_page('# Title\n\n```python title="x.py"\nz = 3\n```\n') is None
+
+
+def test_install_comes_first_and_only_where_the_library_is_missing() -> None:
+    kind, source = cells(PAGE)[0]
+    assert kind == "code"
+    lines = source.splitlines()
+    assert lines[:3] == ["try:", "    import headwise", "except ImportError:"]

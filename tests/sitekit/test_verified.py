@@ -1,0 +1,18 @@
+"""The report on the page "How it is verified" speaks the language of its page."""
+
+import inspect
+import re
+
+from proseproof import claims
+from proseproof.report import ClaimEntry, PageEntry, Report, digest
+from sitekit import verified
+
+
+def test_report_speaks_the_language_of_its_page() -> None:
+    rules = set(re.findall(r'return "(\w+)"', inspect.getsource(claims)))
+    entry = PageEntry("docs/zh/a.md", digest("text"))
+    entry.claims = [ClaimEntry(1, "x", rule, "not judged") for rule in sorted(rules)]
+    report = Report({"torch": "9", "python": "3"}, {"docs/zh/a.md": entry})
+    table = verified.overview(report, "zh").split("<tbody>")[1]
+    assert len(rules) > 10 and table.count("不作判断") == len(rules)
+    assert re.findall(r"<td>([a-z ]+)</td>", table) == []
