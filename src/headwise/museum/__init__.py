@@ -2,9 +2,11 @@
 
 Every wrong function returns, without an error, something of the right shape. Its detector is a
 test for one's own code: it takes a function, returns nothing when all is well, and otherwise
-raises an AssertionError that says what is wrong with the numbers.
+raises an AssertionError that says what is wrong with the numbers. The function may return any
+dtype, a NumPy array or nested lists; where masks are involved, convention says what they mean.
 """
 
+from headwise.museum.detecting import Convention
 from headwise.museum.exhibit import Exhibit
 from headwise.museum.masks import (
     MASKS,
@@ -33,6 +35,7 @@ from headwise.museum.training import (
 
 __all__ = [
     "EXHIBITS",
+    "Convention",
     "Exhibit",
     "evaluation_repeats_itself",
     "every_head_gets_its_own_mask",

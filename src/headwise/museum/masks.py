@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from headwise.museum.detecting import Convention, answer, check_seen, given, places, seen
 from headwise.museum.exhibit import Exhibit
 
 # X4: repeat for repeat_interleave
@@ -21,15 +23,14 @@ def masks_by_repeat_interleave(mask: Tensor, num_heads: int) -> Tensor:
     return mask.repeat_interleave(num_heads, dim=0)
 
 
-def every_head_gets_its_own_mask(fold: Callable[[Tensor, int], Tensor]) -> None:
+def every_head_gets_its_own_mask(
+    fold: Callable[[Tensor, int], Any], *, convention: Convention = "True shows"
+) -> None:
     """Row b * num_heads + h of the folded masks must be the mask of batch item b."""
-    mask = torch.arange(1, 4)[:, None, None] > torch.arange(3)
-    folded = fold(mask.expand(3, 3, 3), 2)
-    for row, found in enumerate(folded):
-        length = int(found[0].sum())
-        assert length == row // 2 + 1, (
-            f"head {row % 2} of item {row // 2} sees {length} keys, its mask {row // 2 + 1}"
-        )
+    lengths = torch.tensor([1, 3, 2])[:, None, None]
+    mask = (torch.arange(5) < lengths).repeat(1, 4, 1)  # (3, 4, 5)
+    folded = answer("fold", fold, given(mask, convention), 2, shape=(3, 2, 4, 5))
+    check_seen(seen(folded, convention), mask, convention)
 
 
 # X5: inverted boolean mask
@@ -45,11 +46,16 @@ def hide_where_false(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
-def hidden_keys_get_nothing(weights: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Whatever the scores, a key that the mask hides must get the weight 0."""
-    mask = torch.tensor([[True, True, False], [True, False, False]])
-    found = weights(torch.zeros(2, 3), mask)
-    assert found[~mask].eq(0).all(), f"hidden keys get {found[~mask].tolist()}"
+def hidden_keys_get_nothing(
+    weights: Callable[[Tensor, Tensor], Any], *, convention: Convention = "True shows"
+) -> None:
+    """Keys that the mask hides must get the weight 0, and the others more."""
+    mask = torch.tensor([[[[True, True, False], [True, False, False]]]])  # (1, 1, 2, 3)
+    scores = torch.zeros(1, 1, 2, 3)
+    found = answer("weights", weights, scores, given(mask, convention), shape=(1, 1, 2, 3))
+    hidden, visible = found[~mask], found[mask]
+    assert hidden.abs().max() < 1e-6, f"hidden keys get {hidden.tolist()}, where {convention}"
+    assert visible.min() > 0, f"visible keys get {visible.tolist()}, where {convention}"
 
 
 # X6: mask on the wrong axis when batch == heads
@@ -65,13 +71,15 @@ def mask_meets_batch(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask[:, None], -math.inf).softmax(-1)
 
 
-def every_item_keeps_to_its_own_mask(weights: Callable[[Tensor, Tensor], Tensor]) -> None:
+def every_item_keeps_to_its_own_mask(
+    weights: Callable[[Tensor, Tensor], Any], *, convention: Convention = "True shows"
+) -> None:
     """With as many items as heads: item b must see what mask b shows, in every head."""
-    mask = torch.arange(3) <= torch.arange(2)[:, None, None]
-    seen = weights(torch.zeros(2, 2, 3, 3), mask.expand(2, 3, 3)) > 0
-    for b in range(2):
-        counts = seen[b, :, 0].sum(-1).tolist()
-        assert counts == [b + 1, b + 1], f"the heads of item {b} see {counts} keys, not {b + 1}"
+    lengths = torch.tensor([[1, 2, 3], [2, 2, 1], [3, 1, 2]])[..., None]
+    mask = torch.arange(3) < lengths  # (3, 3, 3)
+    scores = torch.zeros(3, 3, 3, 3)
+    found = answer("weights", weights, scores, given(mask, convention), shape=(3, 3, 3, 3))
+    check_seen(found > 1e-6, mask, convention)
 
 
 # X7: mask after softmax
@@ -87,14 +95,24 @@ def mask_before_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
-def hidden_scores_change_nothing(weights: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """The weights must not depend on the score of a hidden key, however large."""
-    mask = torch.tensor([[True, True, False]])
-    small, large = torch.tensor([[1.0, 2.0, 0.0]]), torch.tensor([[1.0, 2.0, 5.0]])
-    before, after = weights(small, mask), weights(large, mask)
-    assert torch.allclose(before, after), (
-        f"a hidden score moves the seen weights' sum from {before.sum():.2f} to {after.sum():.2f}"
+def hidden_scores_change_nothing(
+    weights: Callable[[Tensor, Tensor], Any], *, convention: Convention = "True shows"
+) -> None:
+    """The visible weights must sum to 1, and not depend on the score of a hidden key."""
+    mask = torch.tensor([[[[True, True, False], [True, False, True]]]])  # (1, 1, 2, 3)
+    small = torch.tensor([[[[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]]]])
+    large = small.masked_fill(~mask, 5.0)
+    before, after = (
+        answer("weights", weights, scores, given(mask, convention), shape=(1, 1, 2, 3)) * mask
+        for scores in (small, large)
     )
+    place = (before - after).abs().argmax()
+    was, becomes = before.flatten()[place].item(), after.flatten()[place].item()
+    assert abs(was - becomes) < 0.01, (
+        f"a hidden score moves a visible weight from {was:.2f} to {becomes:.2f}, where {convention}"
+    )
+    least = before.sum(-1).min().item()
+    assert abs(least - 1) < 0.01, f"visible weights sum to {least:.2f}, where {convention}"
 
 
 # X8: causal diagonal hidden
@@ -110,10 +128,16 @@ def causal_with_itself(seq_len: int) -> Tensor:
     return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
 
 
-def token_i_sees_i_plus_one(mask: Callable[[int], Tensor]) -> None:
+def token_i_sees_i_plus_one(
+    mask: Callable[[int], Any], *, convention: Convention = "True shows"
+) -> None:
     """Token i must see i + 1 tokens: all before it, and itself."""
-    counts = mask(4).sum(-1).tolist()
-    assert counts == [1, 2, 3, 4], f"the tokens see {counts} tokens"
+    found = seen(answer("mask", mask, 5, shape=(5, 5)), convention)
+    for i in range(5):
+        tokens, expected = places(found[i]), list(range(i + 1))
+        assert tokens == expected, (
+            f"token {i} sees tokens {tokens}, not {expected}, where {convention}"
+        )
 
 
 # X13: padding masked on rows in place of columns
@@ -129,11 +153,21 @@ def padding_on_columns(scores: Tensor, real: Tensor) -> Tensor:
     return scores.masked_fill(~real[:, None, None, :], -1e9).softmax(-1)
 
 
-def nobody_looks_at_padding(weights: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Tokens that are real must give no weight to those that are not."""
-    real = torch.tensor([[True, True, False]])
-    wasted = weights(torch.zeros(1, 2, 3, 3), real)[0, 0, 0, 2].item()
-    assert wasted == 0, f"a real token gives {wasted:.2f} to padding"
+def nobody_looks_at_padding(
+    weights: Callable[[Tensor, Tensor], Any], *, convention: Convention = "True shows"
+) -> None:
+    """Tokens that are real must give no weight to those that are not, and 1 to the others."""
+    real = torch.tensor([[True, True, True, False], [True, True, False, False]])  # (2, 4)
+    scores = torch.zeros(2, 3, 4, 4)
+    found = answer("weights", weights, scores, given(real, convention), shape=(2, 3, 4, 4))
+    for b in range(2):
+        rows = found[b, :, real[b]]  # what padding looks at is nobody's business
+        wasted = rows[..., ~real[b]].sum(-1).max().item()
+        assert abs(wasted) < 1e-6, f"a real token gives {wasted:.2f} to padding, where {convention}"
+        kept = rows[..., real[b]].sum(-1).min().item()
+        assert abs(kept - 1) < 0.01, (
+            f"a real token gives {kept:.2f} to real ones, not 1, where {convention}"
+        )
 
 
 # X14: −1e9 that turns a hidden row into a uniform one
@@ -150,11 +184,20 @@ def hidden_row_becomes_zero(scores: Tensor, mask: Tensor) -> Tensor:
     return weights.masked_fill(~mask, 0.0)
 
 
-def hidden_row_gives_zeros(weights: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """A query that may see nothing must get zeros: no averages, no NaN."""
-    mask = torch.tensor([[True, True, True, False], [False, False, False, False]])
-    row = weights(torch.zeros(2, 4), mask)[1].tolist()
-    assert row == [0, 0, 0, 0], f"the query that may see nothing has weights {row}"
+def hidden_row_gives_zeros(
+    weights: Callable[[Tensor, Tensor], Any], *, convention: Convention = "True shows"
+) -> None:
+    """A query that may see nothing must get zeros: no averages, no NaN. Others still share 1."""
+    mask = torch.tensor([[[[True, True, True, False], [False] * 4]]])  # (1, 1, 2, 4)
+    scores = torch.zeros(1, 1, 2, 4)
+    found = answer("weights", weights, scores, given(mask, convention), shape=(1, 1, 2, 4))
+    row, other = found[0, 0, 1].tolist(), found[0, 0, 0].sum().item()
+    assert all(abs(w) < 1e-6 for w in row), (
+        f"the query that may see nothing has weights {row}, where {convention}"
+    )
+    assert abs(other - 1) < 0.01, (
+        f"the query that sees three keys has {other:.2f} in all, where {convention}"
+    )
 
 
 MASKS = (

@@ -1,11 +1,14 @@
 """Four bugs that put numbers on the wrong axis and return the right shape."""
 
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from headwise.museum.detecting import answer
 from headwise.museum.exhibit import Exhibit
 
 # X1: reshape without transpose
@@ -26,13 +29,15 @@ def split_by_transpose(x: Tensor, num_heads: int) -> Tensor:
     return x.transpose(1, 2)  # (batch, num_heads, seq_len, d_k)
 
 
-def every_head_sees_every_token(split: Callable[[Tensor, int], Tensor]) -> None:
-    """Write each token's number all over its vector: every head must then read 0, 1, 2, …"""
-    tokens = torch.arange(6.0)[None, :, None].expand(2, 6, 8)
-    heads = split(tokens, 4)
-    for h in range(4):
-        found = heads[0, h, :, 0].tolist()
-        assert found == [0, 1, 2, 3, 4, 5], f"head {h} reads tokens {found}"
+def every_head_sees_every_token(split: Callable[[Tensor, int], Any]) -> None:
+    """Number all cells, eight to a token: head h must find its own two of every token, in order."""
+    x = torch.arange(96.0).view(2, 6, 8)
+    heads = answer("split", split, x.clone(), 4, shape=(2, 4, 6, 2))
+    for b, h in product(range(2), range(4)):
+        tokens = (heads[b, h] // 8 - 6 * b)[:, 0].tolist()
+        assert tokens == [0, 1, 2, 3, 4, 5], f"head {h} of item {b} reads tokens {tokens}"
+        found, expected = heads[b, h].tolist(), x[b, :, 2 * h : 2 * h + 2].tolist()
+        assert found == expected, f"head {h} of item {b} holds cells {found}, not {expected}"
 
 
 # X3: softmax over the wrong axis
@@ -48,11 +53,14 @@ def weights_over_keys(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-def rows_sum_to_one(weights: Callable[[Tensor], Tensor]) -> None:
-    """What a query gives to all keys together must be 1."""
-    scores = torch.linspace(-2, 2, 2 * 3 * 4 * 5).view(2, 3, 4, 5).sin()
-    sums = weights(scores).sum(-1)
-    assert torch.allclose(sums, torch.ones(2, 3, 4)), f"a row sums to {sums[0, 0, 0]:.2f}"
+def rows_sum_to_one(weights: Callable[[Tensor], Any]) -> None:
+    """What a query gives to all keys together must be 1, and no key may get less than 0."""
+    scores = torch.arange(120.0).view(2, 3, 4, 5).sin()
+    found = answer("weights", weights, scores, shape=(2, 3, 4, 5))
+    sums = found.sum(-1).flatten()
+    worst = sums[(sums - 1).abs().argmax()].item()
+    assert abs(worst - 1) < 0.01, f"a row sums to {worst:.2f}"
+    assert found.min() >= 0, f"a key gets the weight {found.min():.2f}"
 
 
 # X10: heads merged without the transpose
@@ -71,13 +79,16 @@ def merge_with_transpose(x: Tensor) -> Tensor:
     return x.reshape(batch, seq_len, num_heads * d_k)  # (batch, seq_len, num_heads * d_k)
 
 
-def every_token_stays_itself(merge: Callable[[Tensor], Tensor]) -> None:
-    """Write each token's number into all its heads: row t of the output must be t and only t."""
-    heads = torch.arange(3.0)[None, None, :, None].expand(1, 2, 3, 4)
-    merged = merge(heads)
-    for t in range(3):
-        found = sorted(set(merged[0, t].tolist()))
-        assert found == [t], f"row {t} holds tokens {found}"
+def every_token_stays_itself(merge: Callable[[Tensor], Any]) -> None:
+    """Number all cells, eight to a token, and split them: merged, each must be in its old place."""
+    x = torch.arange(48.0).view(2, 3, 8)
+    heads = x.view(2, 3, 2, 4).transpose(1, 2).contiguous()  # (2, 2, 3, 4)
+    merged = answer("merge", merge, heads, shape=(2, 3, 8))
+    for b, t in product(range(2), range(3)):
+        tokens = sorted(set((merged[b, t] // 8 - 3 * b).tolist()))
+        assert tokens == [t], f"row {t} of item {b} holds tokens {tokens}"
+        found, expected = merged[b, t].tolist(), x[b, t].tolist()
+        assert found == expected, f"row {t} of item {b} holds cells {found}, not {expected}"
 
 
 # X11: view on the wrong axes giving the right shape
@@ -96,13 +107,14 @@ def transpose_by_transpose(Q: Tensor, K: Tensor) -> Tensor:
     return Q @ K_t  # (batch, num_heads, query, key)
 
 
-def scores_are_dot_products(scores: Callable[[Tensor, Tensor], Tensor]) -> None:
+def scores_are_dot_products(scores: Callable[[Tensor, Tensor], Any]) -> None:
     """Score (i, j) must be the dot product of query i and key j, up to one factor for all."""
     generator = torch.Generator().manual_seed(0)
-    Q, K = torch.randn(2, 1, 1, 3, 4, generator=generator)
-    found = scores(Q, K)[0, 0]
-    expected = torch.einsum("id,jd->ij", Q[0, 0], K[0, 0])
-    likeness = F.cosine_similarity(found.flatten(), expected.flatten(), dim=0).item()
+    Q = torch.randn(2, 3, 4, 6, generator=generator)
+    K = torch.randn(2, 3, 5, 6, generator=generator)
+    expected = torch.einsum("bhid,bhjd->bhij", Q, K).double().flatten()
+    found = answer("scores", scores, Q, K, shape=(2, 3, 4, 5)).flatten()
+    likeness = F.cosine_similarity(found, expected, dim=0).item()
     assert likeness > 0.999, f"the scores resemble the dot products by {likeness:.2f}, not 1"
 
 

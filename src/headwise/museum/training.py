@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Callable
+from itertools import combinations
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from headwise.museum.detecting import answer, answers, evaluating
 from headwise.museum.exhibit import Exhibit
 from headwise.positional import sinusoidal
 
@@ -24,12 +27,14 @@ def scores_by_head_width(Q: Tensor, K: Tensor) -> Tensor:
     return Q @ K.transpose(-2, -1) / math.sqrt(Q.size(-1))
 
 
-def scores_have_variance_one(scores: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Queries and keys of variance 1 must give scores of variance 1."""
+def scores_have_variance_one(scores: Callable[[Tensor, Tensor], Any]) -> None:
+    """Queries and keys of variance 1 must give scores of variance 1, whatever their width."""
     generator = torch.Generator().manual_seed(0)
-    Q, K = torch.randn(2, 4, 8, 64, 16, generator=generator)
-    variance = scores(Q, K).var().item()
-    assert 0.9 < variance < 1.1, f"the scores have variance {variance:.2f}"
+    for d_k in (16, 36):
+        Q = torch.randn(3, 5, 64, d_k, generator=generator)
+        K = torch.randn(3, 5, 48, d_k, generator=generator)
+        variance = answer("scores", scores, Q, K, shape=(3, 5, 64, 48)).var().item()
+        assert 0.9 < variance < 1.1, f"with d_k = {d_k}, the scores have variance {variance:.2f}"
 
 
 # X9: positional encoding computed and not added
@@ -48,11 +53,20 @@ def positions_added(x: Tensor) -> Tensor:
     return x.add(code)
 
 
-def order_makes_a_difference(embed: Callable[[Tensor], Tensor]) -> None:
-    """Turning the tokens round must do more than turn the output round."""
-    x = torch.arange(24.0).view(1, 4, 6).cos()
-    there_and_back = embed(x.flip(1)).flip(1)
-    assert not torch.allclose(there_and_back, embed(x)), "the order of the tokens is not seen"
+def order_makes_a_difference(embed: Callable[[Tensor], Any]) -> None:
+    """Exchanging two tokens must do more than exchange two rows of the output."""
+    x = torch.arange(48.0).view(1, 8, 6).cos()
+    with evaluating(embed):  # dropout would make a difference too
+        plain, again = (answer("embed", embed, x.clone(), shape=(1, 8, -1)) for _ in range(2))
+        same = torch.allclose(plain, again, equal_nan=True)
+        assert same, "the same tokens give two results: switch dropout off first"
+        for i, j in combinations(range(8), 2):
+            order = torch.arange(8)
+            order[i], order[j] = j, i
+            back = answer("embed", embed, x[:, order], shape=plain.shape)[:, order]
+            assert not torch.allclose(back, plain, atol=1e-4, equal_nan=True), (
+                f"tokens {i} and {j} of x (batch, seq_len, d_model) change places unnoticed"
+            )
 
 
 # X12: dropout left on
@@ -68,12 +82,12 @@ def dropout_while_training(weights: Tensor, training: bool) -> Tensor:
     return F.dropout(weights, 0.5, training=training)
 
 
-def evaluation_repeats_itself(drop: Callable[[Tensor, bool], Tensor]) -> None:
-    """Outside training, the same input must give the same output, time and again."""
-    weights = torch.full((4, 16), 1 / 16)
-    first, second = drop(weights, False), drop(weights, False)
-    changed = int((first != second).sum())
-    assert changed == 0, f"{changed} of 64 weights differ between two evaluations"
+def evaluation_repeats_itself(drop: Callable[[Tensor, bool], Any]) -> None:
+    """Outside training, the same input must give the same output, and no weight may be 0."""
+    weights = torch.full((64, 64), 1 / 64)
+    first, second = (answer("drop", drop, weights.clone(), False, shape=(64, 64)) for _ in range(2))
+    assert first.equal(second), "the same weights, evaluated twice, give two results"
+    assert first.min() > 0, "evaluation drops weights, and the same ones each time"
 
 
 # X15: residual that leaks the label by an off-by-one shift
@@ -89,19 +103,28 @@ def label_after_the_input(tokens: Tensor) -> tuple[Tensor, Tensor]:
     return tokens[:, :-1], tokens[:, 1:]
 
 
-def residual_alone_predicts_nothing(pair: Callable[[Tensor], tuple[Tensor, Tensor]]) -> None:
-    """On random tokens, a model that is nothing but its residual must not find the labels.
+def residual_alone_predicts_nothing(
+    pair: Callable[[Tensor], Any], *, vocabulary: int = 1000, loss_shifts: bool = False
+) -> None:
+    """Count the tokens: where the input is token n, the label must be token n + 1.
 
-    It embeds, adds nothing, and scores against the same embeddings: it repeats what it reads.
+    A label that is the input itself needs no layer: the residual carries it to the output.
+    loss_shifts says that the loss moves the labels on by one, as Hugging Face's models do. Other
+    ids, such as one for the beginning of a sentence, are not judged.
     """
-    generator = torch.Generator().manual_seed(0)
-    tokens = torch.randint(1000, (8, 33), generator=generator)
-    inputs, labels = pair(tokens)
-    embedding = F.normalize(torch.randn(1000, 64, generator=generator), dim=-1)
-    x = embedding[inputs]
-    guesses = (x @ embedding.T).argmax(-1)
-    share = (guesses == labels).float().mean().item()
-    assert share < 0.05, f"without any layer, {share:.0%} of random labels are predicted"
+    if vocabulary < 3:
+        raise ValueError(f"vocabulary: got {vocabulary}, expected at least 3")
+    tokens = range(vocabulary // 2, vocabulary)[-32:]
+    inputs, labels = answers("pair", pair, torch.tensor([tokens]))
+    if loss_shifts:
+        inputs, labels = inputs[:-1], labels[1:]
+    pairs = zip(inputs.tolist(), labels.tolist(), strict=True)
+    judged = [(read, label) for read, label in pairs if read in tokens and label in tokens]
+    assert judged, "none of the tokens comes with a label"
+    for read, label in judged:
+        assert label == read + 1, (
+            f"where the input is token {read:.0f}, the label is token {label:.0f} ({loss_shifts=})"
+        )
 
 
 TRAINING = (
