@@ -44,7 +44,7 @@ from proseproof.names import Names
 from proseproof.page import Page, Span
 from proseproof.quoted_code import Code, tail
 from proseproof.settings import Settings
-from proseproof.values import digits, is_number, is_tensor, same, shapes_in, stands_in, truth
+from proseproof.values import digits, is_number, numbers_in, same, shapes_in, stands_in, truth
 
 PATH = re.compile(r"[\w.*-]*(/[\w.*-]*)*(:[\w.]+)?")
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w])", re.IGNORECASE)
@@ -232,12 +232,8 @@ class Judge:
         yield [float(token) for token in NUMBER.findall(self.output)]
         yield [float(token) for token in NUMBER.findall(self.code.text)]
         for name, value in self.values.items():
-            if isinstance(value, int | float) and name[:2] != "__":
-                yield [float(value)]
-            elif isinstance(value, list | tuple) and all(type(n) in (int, float) for n in value):
-                yield [float(number) for number in value]
-            elif is_tensor(value) and value.numel() <= 4096 and not value.is_complex():
-                yield value.detach().reshape(-1).tolist()
+            if name[:2] != "__":
+                yield numbers_in(value)
 
     def _comparison(self, node: ast.Compare) -> str:
         try:

@@ -7,6 +7,7 @@ lock is then left out; the lock and the comparison are drilled by changes to one
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -119,10 +120,12 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
     """Make `count` changes, prove each, and print what was caught; 1 when something slips by."""
     with tempfile.TemporaryDirectory(prefix="proseproof-drill-") as folder:
         team = list(_copies(settings, Path(folder), workers))
-        if any("torch" in page.text for page in team[0].project.pages.values()):
-            import torch
+        pages = team[0].project.pages.values()
+        if any("torch" in block.code for page in pages for block in page.blocks):
+            with contextlib.suppress(ImportError):  # the pages will say so
+                import torch
 
-            torch.set_num_threads(1)  # threads do not survive a fork
+                torch.set_num_threads(1)  # threads do not survive a fork
         sys.meta_path.insert(0, shape_comments.Finder(settings.rewrite))
         broken = _before(team[0])
         if broken:

@@ -346,12 +346,13 @@ def execute(
 
 def load_what_has_global_state(page: Page) -> None:
     """Import before the block does what has to be seeded, watched and put back."""
+    code = "\n".join(block.code for block in page.blocks)
     for word, module in (
         ("torch", "torch"),
         ("numpy", "numpy"),
         ("pyplot", "matplotlib.pyplot"),
     ):
-        if word in page.text and module not in sys.modules:
+        if word in code and module not in sys.modules:
             os.environ.setdefault("MPLBACKEND", "Agg")
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)

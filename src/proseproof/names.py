@@ -16,7 +16,10 @@ from typing import Any
 from proseproof.quoted_code import Code, own_code
 from proseproof.settings import Settings
 
-HOMES = ("torch.Tensor", "torch", "torch.nn", "torch.nn.functional", "torch.nn.Module")
+# Where a bare name may be at home, when the page or the project imports the package.
+HOMES = {
+    "torch": ("torch.Tensor", "torch", "torch.nn", "torch.nn.functional", "torch.nn.Module"),
+}
 ALIASES = {"nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "plt": "matplotlib.pyplot"}
 
 
@@ -31,8 +34,8 @@ class Names:
         """True when a name is known here.
 
         Looked up in this order: the namespace; builtins and keywords; the page's code; attributes
-        of what the namespace holds; what the project's own packages define; `homes` (torch, its
-        tensors and modules); an importable module.
+        of what the namespace holds; what the project's own packages define; `homes`; an
+        importable module.
         """
         first, _, rest = dotted.partition(".")
         if first in self.values:
@@ -48,11 +51,21 @@ class Names:
             return True
         if dotted in self.own.names:
             return True
-        for home in (*HOMES, *self.settings.homes):
+        for home in self.homes:
             owner = _import_path(home)
             if owner is not None and _has(owner, dotted):
                 return True
         return bool(_import_path(dotted))
+
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """Where bare names may be at home: what is set, and what belongs to imported packages.
+
+        A package that neither the page nor the project imports is not loaded to look there.
+        """
+        imported = self.code.imports | self.own.imports
+        known = [home for name, homes in HOMES.items() if name in imported for home in homes]
+        return (*known, *self.settings.homes)
 
     def is_parameter(self, name: str) -> bool:
         """True when something that is known here takes a parameter of that name."""
@@ -61,7 +74,9 @@ class Names:
         for value in self.values.values():
             if callable(value) and name in _parameters(value):
                 return True
-        return name in _known_parameters()
+            if inspect.ismodule(value) and name in _known_parameters((value.__name__,)):
+                return True
+        return name in _known_parameters(self.homes)
 
     def near(self, text: str) -> str:
         """Names that are spelt much like `text`, for a message."""
@@ -135,10 +150,10 @@ def _parameters(value: Any) -> frozenset[str]:
 
 
 @functools.cache
-def _known_parameters() -> frozenset[str]:
+def _known_parameters(homes: tuple[str, ...]) -> frozenset[str]:
     """Parameters of everything public in the homes."""
     found: set[str] = set()
-    for home in HOMES:
+    for home in homes:
         owner = _import_path(home)
         for name in dir(owner) if owner is not None else ():
             value = None if name.startswith("_") else inspect.getattr_static(owner, name, None)

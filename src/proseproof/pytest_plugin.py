@@ -136,9 +136,7 @@ def pytest_collect_file(
     """Our collector in place of the one that would miss things."""
     found = yield
     session = parent.config.stash.get(KEY, None)
-    if session is None or not parent.config.getoption("codeblocks", False):
-        return found
-    if not session.settings.covers(file_path):
+    if session is None or not session.settings.covers(file_path):
         return found
     # A lab that is named on the command line would be taken for a test module as well.
     kept = [one for one in found if not isinstance(one, MarkdownFile | pytest.Module)]

@@ -21,6 +21,7 @@ class Code:
     names: set[str] = field(default_factory=set)
     keywords: set[str] = field(default_factory=set)
     literals: set[str] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)  # the packages, by their first name
     sources: list[str] = field(default_factory=list)
 
     @property
@@ -36,6 +37,7 @@ class Code:
         self.sources.append(source)
         self.keywords |= new.keywords
         self.literals |= new.literals
+        self.imports |= new.imports
 
     def quotes(self, text: str) -> bool:
         """True when the words of `text` stand in the code in this order."""
@@ -67,9 +69,19 @@ def _code_of(source: str) -> Code:
             code.names.add(node.name)
         elif isinstance(node, ast.Constant):
             code.literals.add(repr(node.value))
+        code.imports |= _imported(node)
         if isinstance(node, ast.Call):
             code.keywords |= {word.arg for word in node.keywords if word.arg}
     return code
+
+
+def _imported(node: ast.AST) -> set[str]:
+    """The packages that a statement imports, by their first name."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return {node.module.partition(".")[0]}
+    return set()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -115,5 +127,8 @@ def own_code(root: Path, packages: tuple[str, ...]) -> Code:
             known = definitions(source)
             tree = ast.parse(source)
             found.names |= {file.stem, *known, *(one.rpartition(".")[2] for one in known)}
-            found.keywords |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+            for node in ast.walk(tree):
+                found.imports |= _imported(node)
+                if isinstance(node, ast.arg):
+                    found.keywords.add(node.arg)
     return found

@@ -288,9 +288,10 @@ def rewrite(source: str, path: str, shift: int = 0) -> tuple[ast.Module, list[in
 
 
 def namespace(source: str = "") -> dict[str, Any]:
-    """The names that rewritten code refers to; torch is loaded only for code that names it."""
+    """The names that rewritten code refers to; torch is loaded only for code that imports it."""
     is_compiling: Any = bool
-    if "torch" in source or "torch" in sys.modules:
+    imports = re.search(r"^\s*(?:import|from)\s+torch\b", source, re.MULTILINE)
+    if imports or "torch" in sys.modules:
         with contextlib.suppress(ImportError):
             from torch.compiler import is_compiling
     return {CHECK: check, DIMS: {}, COMPILING: is_compiling}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from proseproof.shape_comments import Shape
+
+LARGE = 4096  # more numbers than anybody quotes from
 
 
 def shapes_in(value: Any, depth: int) -> Iterator[Shape]:
@@ -34,9 +37,25 @@ def shapes_in(value: Any, depth: int) -> Iterator[Shape]:
             yield from shapes_in(getattr(value, name, None), depth - 1)
 
 
-def is_tensor(value: Any) -> bool:
-    """True for a tensor of torch."""
-    return hasattr(value, "numel") and hasattr(value, "item") and not inspect.isclass(value)
+def numbers_in(value: Any) -> list[float]:
+    """The numbers of a number, a list of numbers, a tensor of torch or an array of NumPy.
+
+    Of what is large, and of what has no numbers, there are none.
+    """
+    if isinstance(value, int | float):
+        return [float(value)]
+    if isinstance(value, list | tuple) and all(type(n) in (int, float) for n in value):
+        return [float(number) for number in value]
+    if inspect.isclass(value) or not (hasattr(value, "reshape") and hasattr(value, "item")):
+        return []
+    if hasattr(value, "detach"):
+        value = value.detach()
+    try:
+        if math.prod(value.shape) > LARGE:
+            return []
+        return [float(number) for number in value.reshape(-1).tolist()]
+    except (TypeError, ValueError):  # complex numbers, words, dates
+        return []
 
 
 def is_number(node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from proseproof.report import Report
 
 _WORDS = {
     "zh": {
-        "proved": "已核对：{what}，torch {torch}。",
+        "proved": "已核对：{what}。",
         "run": "运行 {} 个代码块",
         "compared": "比对 {} 处论断",
         "no code": "没有代码",
@@ -18,7 +18,7 @@ _WORDS = {
         "details": "详情",
     },
     "en": {
-        "proved": "Checked: {what}, torch {torch}.",
+        "proved": "Checked: {what}.",
         "run": "blocks run {}",
         "compared": "claims compared {}",
         "no code": "no code",
@@ -49,5 +49,7 @@ def badge(report: Report | None, path: str, text: str, language: str, link: str)
         counts = (("run", entry.blocks_run), ("compared", entry.claims_checked))
         what = [words[kind].format(count) for kind, count in counts if count] or [words["no code"]]
         comma = "，" if language == "zh" else ", "
-        said = words["proved"].format(what=comma.join(what), torch=report.versions["torch"])
+        if "torch" in report.versions:
+            what.append(f"torch {report.versions['torch']}")
+        said = words["proved"].format(what=comma.join(what))
     return f'<p class="proved">{said} <a href="{link}#{anchor(path)}">{words["details"]}</a></p>'

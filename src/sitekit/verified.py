@@ -14,7 +14,7 @@ _WORDS = {
         "none": "这次构建之前没有运行核对，所以没有报告。",
         "total": "两种语言合计 {pages} 页，代码和输出 {shown} 段，其中 {accounted} 段有着落；"
         "核对 {blocks} 个代码块、{claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个。"
-        "Python {python}，torch {torch}。",
+        "{versions}。",
         "head": "行 内容 规则 结论",
         "block": "代码块",
         "output": "输出",
@@ -45,7 +45,7 @@ _WORDS = {
         "none": "The checks were not run before this build, so there is no report.",
         "total": "In both languages together, {pages} pages, {shown} blocks of code and output, "
         "{accounted} of them accounted for; {blocks} blocks, {claims} claims and {outputs} "
-        "outputs checked, {skipped} skipped. Python {python}, torch {torch}.",
+        "outputs checked, {skipped} skipped. {versions}.",
         "head": "line what rule verdict",
         "block": "block",
         "output": "output",
@@ -60,7 +60,10 @@ def overview(report: Report | None, language: str) -> str:
     words = _WORDS[language]
     if report is None:
         return f"<p>{words['none']}</p>"
-    parts = [f"<p>{words['total'].format(**report.totals, **report.versions)}</p>"]
+    comma = "，" if language == "zh" else ", "
+    names = {"python": "Python"}
+    made = [f"{names.get(name, name)} {version}" for name, version in report.versions.items()]
+    parts = [f"<p>{words['total'].format(**report.totals, versions=comma.join(made))}</p>"]
     for path, entry in sorted(report.pages.items()):
         if path.startswith(("docs/" + language, "README", "CONTRIBUTING")):
             parts.append(_folded(entry, words))
