@@ -1,12 +1,20 @@
 # make serve  reads the site at a local address     make site   proves the pages, builds site/
-# make test   runs every check, the browser's too   make update rewrites the outputs on the pages
-# make bench  measures, as ratios                   make drill  breaks things and counts what is caught
+# make test   runs every check, the browser's too   make update rewrites what pages and labs show
+# make check  runs what your edit touches           make drill  breaks things and counts what is caught
+# make bench  measures, as ratios
+#
+# What was proved before, and of which nothing has changed, is not proved again; in CI, and with
+# make test AGAIN=1, everything is. make check compares with the last commit, or with SINCE=main.
 
 BIN := .venv/bin
 PYTHON ?= python3
+SINCE ?= HEAD
+override AGAIN := $(if $(AGAIN)$(CI),--prove-again)
 export NO_MKDOCS_2_WARNING := 1
+# One process a core, and so one thread a process.
+test: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
 
-.PHONY: serve test site bench update drill
+.PHONY: serve test check site bench update drill
 .DEFAULT_GOAL := serve
 
 serve: .venv/ready
@@ -17,8 +25,12 @@ test: .venv/browser
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	@echo "== Pages, library and site; the first time the labs run, for some minutes"
-	$(BIN)/pytest --cov --cov-report=term:skip-covered
+	@echo "== Pages, library and site, side by side; the first time the labs run, for some minutes"
+	$(BIN)/pytest -n logical --dist loadgroup $(AGAIN) --cov --cov-report=term:skip-covered
+
+check: .venv/ready
+	$(BIN)/ruff check
+	$(BIN)/pytest --since $(SINCE)
 
 site: .venv/ready
 	@echo "== Proving the pages"
@@ -29,6 +41,7 @@ site: .venv/ready
 bench: .venv/browser
 	$(BIN)/python bench/attention.py
 	$(BIN)/python bench/site.py
+	$(BIN)/python bench/workshop.py
 
 update: .venv/ready
 	$(BIN)/python -m proseproof update

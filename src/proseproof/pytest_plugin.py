@@ -53,6 +53,8 @@ class Session:
         self.proofs: dict[str, PageProof] = {}
         self.left: dict[str, set[str]] = {}
         self.deselected = False
+        self.changed: set[str] = set()
+        self.touched: since.Touched | None = None
         self.left_out: list[str] = []
         self.finder = shape_comments.Finder(settings.rewrite)
         self.never_ran: list[Finding] = []
@@ -116,6 +118,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     session = Session(settings, config)
     config.stash[KEY] = session
+    if revision := config.getoption("since", ""):
+        try:
+            session.changed = since.changed_files(settings.root, revision)
+        except since.SinceError as error:
+            raise pytest.UsageError(str(error)) from None
     for name in [*sys.modules]:
         if name.partition(".")[0] in settings.rewrite:
             del sys.modules[name]
@@ -194,32 +201,27 @@ class ProofItem(TestBlock):  # type: ignore[misc]
         return self.path, line, f"{self.page}: {self.name}"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--since`, leave out what the change does not touch; let what takes longest go first."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--since`, leave out the pages and tests that the change does not touch."""
     session = config.stash.get(KEY, None)
-    if session is None:
-        return
-    if revision := config.getoption("since", ""):
-        _leave_out(session, items, revision)
+    revision = config.getoption("since", "")
+    if session is None or not revision or collection_path.suffix not in (".py", ".md"):
+        return None
+    if collection_path.name == "conftest.py" or collection_path.is_dir():
+        return None
+    session.touched = session.touched or since.Touched(session.project, session.changed)
+    place = collection_path.relative_to(session.settings.root).as_posix()
+    if session.touched.includes(place):
+        return None
+    session.left_out.append(place)
+    session.deselected = True
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let what takes longest go first, so that no worker is left with it alone at the end."""
     items.sort(key=lambda item: getattr(item, "page", "")[-3:] != ".py")
-
-
-def _leave_out(session: Session, items: list[pytest.Item], revision: str) -> None:
-    root = session.settings.root
-    try:
-        changed = since.changed_files(root, revision)
-    except since.SinceError as error:
-        raise pytest.UsageError(str(error)) from None
-    pages = since.touched_pages(session.project, changed)
-    places = {item: item.path.relative_to(root).as_posix() for item in items}
-    tests = {places[item] for item in items if not isinstance(item, ProofItem)}
-    wanted = pages | since.touched_tests(tests, changed)
-    session.left_out = sorted({place for place in places.values() if place not in wanted})
-    kept = [item for item in items if places[item] in wanted]
-    if len(kept) < len(items):
-        session.config.hook.pytest_deselected(items=[one for one in items if one not in set(kept)])
-    items[:] = kept
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

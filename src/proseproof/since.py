@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,12 +32,27 @@ def changed_files(root: Path, revision: str) -> set[str]:
     return found
 
 
-def touched_pages(project: Project, changed: set[str]) -> set[str]:
+class Touched:
+    """What a change touches; `changed` are the paths of its files from the root."""
+
+    def __init__(self, project: Project, changed: set[str]) -> None:
+        self.changed = changed
+        self.pages = set(project.paths())
+        self.touched_pages = _touched_pages(project, changed)
+        self.stems = {Path(name).stem for name in self.changed if name.endswith(".py")}
+
+    def includes(self, path: str) -> bool:
+        """True for a page that is touched, and for a test that changed or whose source did."""
+        if path in self.pages:
+            return path in self.touched_pages
+        return path in self.changed or Path(path).stem.removeprefix("test_") in self.stems
+
+
+def _touched_pages(project: Project, changed: set[str]) -> set[str]:
     """The pages that changed, those that depend on what changed, and the other language's."""
     settings = project.settings
-    everything = {"pyproject.toml", settings.lock}
     paths = project.paths()
-    if changed & everything:
+    if "pyproject.toml" in changed:
         return set(paths)
     found = {path for path in paths if path in changed or depends_on(project, path) & changed}
     for path in sorted(found):
@@ -66,15 +80,4 @@ def depends_on(project: Project, path: str) -> set[str]:
                 found.add(place.relative_to(root).as_posix())
     if proof.page.is_lab:
         found.add(proof.record_file.relative_to(root).as_posix())
-    return found
-
-
-def touched_tests(tests: Iterable[str], changed: set[str]) -> set[str]:
-    """The tests that changed, and those that share their name with a source that did."""
-    stems = {Path(name).stem for name in changed if name.endswith(".py")}
-    found = set()
-    for test in tests:
-        stem = Path(test).stem.removeprefix("test_")
-        if test in changed or stem in stems:
-            found.add(test)
     return found

@@ -146,7 +146,7 @@ def _until(address: str, *parts: str) -> str:
 
 
 def test_serve_shows_the_problem_and_keeps_serving(project: Path, served: str) -> None:
-    assert "掩码" in _read(served)
+    assert "标题" in _read(served)
     expected = [_break_link(project), _break_listing(project)]
     for page, message in zip(("index.html", "en/index.html"), expected, strict=True):
         place = message.split(": ")[0]
