@@ -138,7 +138,9 @@ class Site:
             key = (page.url, page.content, str(page.title), repr(page.meta.get("search")))
             if key not in self.entries:
                 before = len(index.entries)
+                whole, page.content = page.content, search.without_marks(page.content or "")
                 add(page)
+                page.content = whole
                 self.entries[key] = [dict(entry) for entry in index.entries[before:]]
             else:
                 index.entries.extend(dict(entry) for entry in self.entries[key])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jieba
@@ -25,6 +26,16 @@ def learn_words() -> None:
     """Teach jieba the words that it does not know."""
     for word in WHOLE_WORDS:
         jieba.add_word(word)
+
+
+_MARKS = re.compile(
+    r"</?span[^>]*>|<a [^>]*></a>|<div data-search-exclude>.*?</div>|<svg .*?</svg>", re.DOTALL
+)
+
+
+def without_marks(html: str) -> str:
+    """A page without the colours of its code and without drawings: half the time of indexing it."""
+    return _MARKS.sub("", html)
 
 
 def index(entries: list[dict[str, Any]], language: str, fields: Any) -> str:
