@@ -1,4 +1,14 @@
-"""python -m proseproof: update · confirm · report · drill."""
+"""proseproof proves documentation: its blocks run, its outputs and sentences are true.
+
+The proofs run with pytest, on every page that [tool.proseproof] in pyproject.toml names:
+
+    pytest                        every page; what held before, and still stands, is not run again
+    pytest docs/page.md           one page
+    pytest --since main           what the change touches
+    pytest --prove-again          every page, from nothing
+
+The commands below look after the pages, in the folder that holds pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -99,22 +109,51 @@ def _report(project: Project) -> int:
     return int(bool(stale or totals["findings"]))
 
 
+EPILOG = """
+example:
+    python -m proseproof update docs/page.md
+
+settings, in [tool.proseproof] of pyproject.toml; the README explains each:
+    {}
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands, each with an example."""
+    plain = argparse.RawDescriptionHelpFormatter
+    whole = argparse.ArgumentParser(
+        prog="python -m proseproof",
+        description=__doc__,
+        epilog=EPILOG.format(", ".join(Settings.names())),
+        formatter_class=plain,
+    )
+    commands = whole.add_subparsers(
+        title="commands", dest="command", required=True, metavar="command"
+    )
+
+    def add(name: str, summary: str, example: str) -> argparse.ArgumentParser:
+        epilog = f"example:\n    python -m proseproof {example}"
+        return commands.add_parser(
+            name, help=summary, description=summary, epilog=epilog, formatter_class=plain
+        )
+
+    update = add("update", "write what blocks print, draw and record", "update docs/page.md")
+    update.add_argument("pages", nargs="*", help="these pages and their translations; else all")
+    update.add_argument("--record-to", default="", metavar="FILE", help=argparse.SUPPRESS)
+    confirm = add("confirm", "record that translations say the same", "confirm docs/en/page.md#top")
+    confirm.add_argument("places", nargs="*", metavar="page#anchor", help="else all that changed")
+    confirm.add_argument("--all", action="store_true", help="record every section as it is")
+    add("report", "show what was proved, and what has changed since", "report")
+    drill = add("drill", "break one thing at a time, and count what is caught", "drill --count 50")
+    drill.add_argument("--seed", type=int, default=0, help="which things (default: %(default)s)")
+    drill.add_argument("--count", type=int, default=200, help="how many (default: %(default)s)")
+    drill.add_argument("--workers", type=int, default=2, help="at a time (default: %(default)s)")
+    return whole
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command in the project of the current folder."""
-    parser = argparse.ArgumentParser(prog="python -m proseproof", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    update = commands.add_parser("update", help="rewrite shown outputs, in both languages")
-    update.add_argument("pages", nargs="*", help="only these pages and their counterparts")
-    update.add_argument("--record-to", default="", metavar="FILE", help=argparse.SUPPRESS)
-    confirm = commands.add_parser("confirm", help="record that both languages say the same")
-    confirm.add_argument("places", nargs="*", metavar="docs/en/page.md#anchor")
-    confirm.add_argument("--all", action="store_true", help="record every section as it is")
-    commands.add_parser("report", help="what the last run proved")
-    drill = commands.add_parser("drill", help="change one thing at a time; count what is caught")
-    drill.add_argument("--seed", type=int, default=0)
-    drill.add_argument("--count", type=int, default=200)
-    drill.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     settings = Settings.load(Path.cwd())
     if settings is None:
         print("no [tool.proseproof] in this folder's pyproject.toml", file=sys.stderr)

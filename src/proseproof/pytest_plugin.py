@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
-from proseproof import report, shape_comments, since
+from proseproof import github_annotations, report, shape_comments, since
 from proseproof.messages import Finding, ProofError
 from proseproof.prover import PageProof, Project, check_project
 from proseproof.settings import Settings, source_files
 
 KEY = pytest.StashKey["Session"]()
+ANNOTATION = "github annotation"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -186,6 +187,9 @@ class ProofItem(TestBlock):  # type: ignore[misc]
         findings = self.step()
         self.config.stash[KEY].left[self.page].discard(self.name)
         if findings:
+            # Properties go with the report, from a worker of pytest-xdist too.
+            lines = github_annotations.lines(findings, self.config.rootpath)
+            self.user_properties += [(ANNOTATION, line) for line in lines]
             raise ProofError(findings)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -262,12 +266,22 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.OK  # a change that touches nothing is no failure
 
 
+def _annotate(session: Session, reporter: pytest.TerminalReporter) -> None:
+    """Write the findings as GitHub reads them, when it does."""
+    failed = reporter.stats.get("failed", [])
+    said = [text for one in failed for name, text in one.user_properties if name == ANNOTATION]
+    said += github_annotations.lines(session.never_ran, session.settings.root)
+    for line in dict.fromkeys(said):
+        reporter.write_line(line)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how much was proved, what was kept from earlier runs, left out or skipped."""
     session = terminalreporter.config.stash.get(KEY, None)
     if session is None:
         return
     say = terminalreporter.write_line
+    _annotate(session, terminalreporter)
     if session.left_out:
         pages = [place for place in session.left_out if place in session.project.paths()]
         tests = len(session.left_out) - len(pages)

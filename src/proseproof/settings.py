@@ -52,6 +52,11 @@ class Settings:
     report: str = ".cache/proseproof/report.json"
 
     @classmethod
+    def names(cls) -> list[str]:
+        """What the section may set."""
+        return [one.name for one in fields(cls) if one.name != "root"]
+
+    @classmethod
     def load(cls, root: Path) -> Settings | None:
         """The settings of the project at `root`, or None when it has none."""
         file = root / "pyproject.toml"
@@ -60,11 +65,13 @@ class Settings:
         section = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("proseproof")
         if section is None:
             return None
-        known = {one.name for one in fields(cls)} - {"root"}
+        known = cls.names()
         values: dict[str, Any] = {}
         for key, value in section.items():
             if key not in known:
-                raise SettingsError(f"[tool.proseproof] has no key {key!r}; known: {sorted(known)}")
+                raise SettingsError(
+                    f"[tool.proseproof] has no key {key!r}; known: {', '.join(known)}"
+                )
             values[key] = tuple(value) if isinstance(value, list) else value
         return cls(root=root, **values)
 
