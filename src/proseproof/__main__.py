@@ -18,7 +18,7 @@ from pathlib import Path
 
 from proseproof import freshness, report, shape_comments
 from proseproof.prover import PageProof, Project
-from proseproof.settings import Settings
+from proseproof.settings import Settings, SettingsError
 
 
 def _update(project: Project, names: list[str], record_to: str) -> int:
@@ -154,7 +154,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command in the project of the current folder."""
     options = parser().parse_args(arguments)
-    settings = Settings.load(Path.cwd())
+    try:
+        settings = Settings.load(Path.cwd())
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return 2
     if settings is None:
         print("no [tool.proseproof] in this folder's pyproject.toml", file=sys.stderr)
         return 2

@@ -52,9 +52,13 @@ def check_page(settings: Settings, page: Page) -> list[Finding]:
 def check_project(settings: Settings, pages: list[Page]) -> list[Finding]:
     """Required ids that no page of some language has; ids still to come that are there."""
     found = []
+
+    def about(message: str, remedy: str) -> Finding:
+        return Finding(settings.ids, 1, message, remedy=remedy)
+
     required, to_come = settings.required_ids, set(settings.to_come_ids)
     for name in sorted(to_come - set(required)):
-        found.append(_about(f"{name} is to come, but not required", "remove it from to_come"))
+        found.append(about(f"{name} is to come, but not required", "remove it from to_come"))
     for language, folder in settings.languages.items():
         present = {
             name
@@ -64,15 +68,12 @@ def check_project(settings: Settings, pages: list[Page]) -> list[Finding]:
         }
         for name in required:
             if name in to_come and name in present:
-                found.append(_about(f"{name} is there ({language})", "remove it from to_come"))
+                found.append(about(f"{name} is there ({language})", "remove it from to_come"))
             elif name not in to_come and name not in present:
                 found.append(
-                    _about(
-                        f"no page in {language} treats {name}", "write it, or put it into to_come"
+                    about(
+                        f"no page in {language} treats {name}",
+                        "write it, or put it into to_come",
                     )
                 )
     return found
-
-
-def _about(message: str, remedy: str) -> Finding:
-    return Finding("pyproject.toml", 1, message, remedy=f"{remedy} ([tool.proseproof])")

@@ -20,7 +20,7 @@ from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 from proseproof import github_annotations, report, shape_comments, since
 from proseproof.messages import Finding, ProofError
 from proseproof.prover import PageProof, Project, check_project
-from proseproof.settings import Settings, source_files
+from proseproof.settings import Settings, SettingsError, source_files
 
 KEY = pytest.StashKey["Session"]()
 ANNOTATION = "github annotation"
@@ -114,7 +114,10 @@ class Session:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the settings and begin to assert shape comments."""
-    settings = Settings.load(config.rootpath)
+    try:
+        settings = Settings.load(config.rootpath)
+    except SettingsError as error:
+        raise pytest.UsageError(str(error)) from None
     if settings is None:
         return
     session = Session(settings, config)

@@ -45,8 +45,7 @@ class Settings:
     rewrite: tuple[str, ...] = ()
     homes: tuple[str, ...] = ()
     drawing: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    to_come: tuple[str, ...] = ()
+    ids: str = "docs/required_ids.toml"
     lock: str = "docs/translations.lock"
     records: str = "docs/records"
     report: str = ".cache/proseproof/report.json"
@@ -62,7 +61,11 @@ class Settings:
         file = root / "pyproject.toml"
         if not file.is_file():
             return None
-        section = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("proseproof")
+        try:
+            whole = tomllib.loads(file.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"pyproject.toml: {error}") from None
+        section = whole.get("tool", {}).get("proseproof")
         if section is None:
             return None
         known = cls.names()
@@ -78,12 +81,24 @@ class Settings:
     @cached_property
     def required_ids(self) -> list[str]:
         """Every id that the pages have to treat."""
-        return expand(list(self.required))
+        return expand(self._ids("required"))
 
     @cached_property
     def to_come_ids(self) -> list[str]:
         """The ids whose pages are not written yet."""
-        return expand(list(self.to_come))
+        return expand(self._ids("to_come"))
+
+    def _ids(self, kind: str) -> list[str]:
+        file = self.root / self.ids
+        if not file.is_file():
+            return []
+        try:
+            found = tomllib.loads(file.read_text(encoding="utf-8")).get(kind, [])
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{self.ids}: {error}") from None
+        if not isinstance(found, list):
+            raise SettingsError(f"{self.ids}: {kind} is a list of ids, not {found!r}")
+        return [str(one) for one in found]
 
     def files(self) -> list[Path]:
         """Every page and lab, sorted by path."""

@@ -103,7 +103,7 @@ def test_drill_refuses_pages_that_do_not_hold(site: Site) -> None:
 
 def test_proof_that_breaks_has_caught_nothing(site: Site) -> None:
     site.write("README.md", "Text.\n")
-    site.configure('required = ["no id"]\n')
+    site.write("docs/required_ids.toml", 'required = ["no id"]\n')
     project = site.project
     worker = Worker(project.settings, project)
     worker.start(Change("sentence", "README.md", 1, "", {"README.md": "Words.\n"}))
