@@ -27,6 +27,7 @@ from packaging.utils import canonicalize_name
 import headwise
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.xdist_group("wheels")  # which are built once
 BUILT = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
 
 

@@ -17,21 +17,20 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proseproof import shape_comments
 from proseproof.drill_changes import Author, Change, choose
+from proseproof.drill_progress import Progress
 from proseproof.drill_proofs import means_nothing, prove
 from proseproof.execution import sweep
-from proseproof.prover import Project
+from proseproof.prover import Project, check_project
 from proseproof.settings import Settings
 
-LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".venv", ".cache", "site", "node_modules", "__pycache__", "*.egg-info", ".*_cache"
-)
-TIMEOUT = 180
+TIMEOUT = 180.0  # seconds in which most changes are proved
+ENDLESS = 3600.0
 
 
 @dataclass
@@ -43,6 +42,7 @@ class Outcome:
     why: str
     reason: str = ""
     broke: str = ""
+    seconds: float = 0.0
 
 
 @dataclass
@@ -85,11 +85,10 @@ class Worker:
             os._exit(0)
         os.close(writer)
 
-    def finish(self) -> Outcome:
-        """The answer; the copy is as it was."""
+    def finish(self, late: bool = False) -> Outcome:
+        """The answer; the copy is as it was. What is late is stopped."""
         assert self.change is not None
         raw = b""
-        late = time.monotonic() - self.since > TIMEOUT
         if late:
             os.killpg(self.pid, signal.SIGKILL)
         while chunk := os.read(self.pipe, 65536):
@@ -101,13 +100,28 @@ class Worker:
         answer = json.loads(raw) if raw else {"why": "the interpreter crashed"}
         why = "it never ends" if late else answer["why"]
         change, self.change = self.change, None
-        return Outcome(change, bool(why), why, answer.get("reason", ""), answer.get("broke", ""))
+        reason, broke = answer.get("reason", ""), answer.get("broke", "")
+        return Outcome(change, bool(why), why, reason, broke, time.monotonic() - self.since)
+
+
+def _left_out(root: Path) -> Callable[[str, list[str]], set[str]]:
+    """What a copy does without: what was built, installed or kept, and the history."""
+    anywhere = shutil.ignore_patterns(
+        ".git", ".venv", ".cache", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info"
+    )
+    at_the_top = shutil.ignore_patterns("site", "node_modules", "build", "dist")
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        here = anywhere(folder, names)
+        return here | at_the_top(folder, names) if Path(folder) == root else here
+
+    return left_out
 
 
 def _copies(settings: Settings, folder: Path, count: int) -> Iterator[Worker]:
     for number in range(count):
         root = folder / str(number)
-        shutil.copytree(settings.root, root, ignore=LEFT_OUT)
+        shutil.copytree(settings.root, root, ignore=_left_out(settings.root))
         copy = Settings.load(root)
         assert copy is not None
         project = Project(copy)
@@ -127,26 +141,44 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
 
                 torch.set_num_threads(1)  # threads do not survive a fork
         sys.meta_path.insert(0, shape_comments.Finder(settings.rewrite))
-        broken = _before(team[0])
-        if broken:
-            print(f"the pages do not hold as they are: {broken}", file=sys.stderr)
-            return 2
         changes = choose(Author(Project(settings), seed), count)
-        outcomes = _work(team, changes)
+        print(
+            f"First the {len(pages)} pages as they are, then {len(changes)} changes, "
+            f"{workers} at a time, in a copy of the project.",
+            file=sys.stderr,
+        )
+        before = _as_they_are(team)
+        broken = [one.why or one.broke for one in before if one.caught or one.broke]
+        broken += [
+            f"{one.path}:{one.line}: {one.message}" for one in check_project(Project(settings))
+        ]
+        if broken:
+            print(f"the pages do not hold as they are: {broken[0]}", file=sys.stderr)
+            return 2
+        # What takes long as it is takes long when it is changed.
+        limit = max(TIMEOUT, *(5 * one.seconds for one in before))
+        outcomes = _work(team, changes, limit, "changes")
     return _summary(outcomes, seed)
 
 
-def _before(worker: Worker) -> str:
-    """What is wrong with the project as it is."""
-    texts = {path: worker.project.page(path).text for path in worker.project.paths()}
-    worker.start(Change("nothing", "", 0, "", texts, True))
-    select.select([worker.pipe], [], [])
-    outcome = worker.finish()
-    return outcome.why or outcome.broke
+def _as_they_are(team: list[Worker]) -> list[Outcome]:
+    """The proofs of every page, with its translation, before anything is changed."""
+    project = team[0].project
+    groups: dict[str, dict[str, str]] = defaultdict(dict)
+    for path in project.paths():
+        place = project.settings.language(path)
+        groups[place[1] if place else path][path] = project.page(path).text
+    changes = [Change("nothing", "", 0, name, texts, True) for name, texts in groups.items()]
+    changes.sort(key=lambda change: not change.what.endswith(".py"))  # labs take longest
+    return _work(team, changes, ENDLESS, "pages as they are", until_caught=True)
 
 
-def _work(team: list[Worker], changes: list[Change]) -> list[Outcome]:
-    waiting, outcomes = list(changes), []
+def _work(
+    team: list[Worker], changes: list[Change], limit: float, what: str, until_caught: bool = False
+) -> list[Outcome]:
+    waiting: list[Change] = list(changes)
+    outcomes: list[Outcome] = []
+    progress = Progress(what, len(changes))
     while waiting or any(worker.change for worker in team):
         for worker in team:
             if worker.change is None and waiting:
@@ -154,13 +186,14 @@ def _work(team: list[Worker], changes: list[Change]) -> list[Outcome]:
         busy = [worker for worker in team if worker.change is not None]
         ready, _, _ = select.select([worker.pipe for worker in busy], [], [], 1.0)
         for worker in busy:
-            if worker.pipe in ready or time.monotonic() - worker.since > TIMEOUT:
-                outcomes.append(worker.finish())
-                caught = sum(outcome.caught for outcome in outcomes)
-                progress = f"\r{len(outcomes)}/{len(changes)} changes, {caught} caught"
-                print(progress, end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return outcomes
+            if worker.pipe in ready or time.monotonic() - worker.since > limit:
+                outcomes.append(worker.finish(worker.pipe not in ready))
+                if until_caught and (outcomes[-1].caught or outcomes[-1].broke):
+                    waiting.clear()
+        caught = sum(outcome.caught for outcome in outcomes)
+        progress.show(len(outcomes), "" if until_caught else f", {caught} caught")
+    progress.end()
+    return sorted(outcomes, key=lambda outcome: changes.index(outcome.change))
 
 
 def _judge(why: str) -> str:

@@ -38,7 +38,7 @@ def _proofs(project: Project, change: Change) -> Iterator[tuple[str, Callable[[]
             else:
                 late.append((f"{path} {name}", step))
     yield from late
-    if pages:
+    if pages and change.path:
         yield "project", lambda: check_project(project)
         for path in project.paths():
             if path not in touched:
@@ -127,13 +127,17 @@ def _same_value(one: Any, two: Any) -> bool:
 def _tests(settings: Settings, change: Change) -> str:
     """Run the test file that mirrors a changed source, as the whole suite would."""
     for path in change.texts:
-        match = re.fullmatch(r"src/(\w+)/(\w+)\.py", path)
+        match = re.fullmatch(r"src/(\w+(?:/\w+)*)/(\w+)\.py", path)
         file = f"tests/{match[1]}/test_{match[2]}.py" if match else ""
         if match and (settings.root / file).is_file():
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", file],
                 cwd=settings.root,
-                env={**os.environ, "PYTHONPATH": str(settings.root / "src")},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(settings.root / "src"),
+                    "OMP_NUM_THREADS": "1",
+                },
                 capture_output=True,
                 text=True,
             )

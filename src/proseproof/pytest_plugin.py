@@ -298,7 +298,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     entries = session.done
     shown, accounted = sum(one.shown for one in entries), sum(one.accounted for one in entries)
     claims = sum(one.claims_checked for one in entries)
-    say(f"proseproof: {shown} shown, {accounted} accounted for; {claims} claims hold")
+    hold = "1 claim holds" if claims == 1 else f"{claims} claims hold"
+    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}")
     if session.kept:
         say(f"proseproof: {len(session.kept)} pages stand as proved before; --prove-again for all")
     reasons: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ Notebook = Any  # nbformat's nodes carry no types
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 _BLOCK = re.compile(
-    r"^```python\n(?P<code>.*?)^```\n"
+    r"^(?P<ticks>`{3,})python\n(?P<code>.*?)^(?P=ticks)\n"
     r"(?:\s*<!--pytest-codeblocks:expected-output[\w-]*-->\n+```text\n.*?^```\n)?",
     re.M | re.S,
 )
@@ -30,8 +30,10 @@ def from_page(markdown: str) -> Notebook | None:
     if not _BLOCK.search(unfolded):
         return None
     cells = []
-    for number, part in enumerate(_BLOCK.split(unfolded)):
-        new = nbformat.v4.new_code_cell if number % 2 else nbformat.v4.new_markdown_cell
+    for number, part in enumerate(_BLOCK.split(unfolded)):  # text, ticks, code, text, ticks, …
+        if number % 3 == 1:
+            continue
+        new = nbformat.v4.new_code_cell if number % 3 else nbformat.v4.new_markdown_cell
         if part.strip():
             cells.append(new(part.strip(), id=f"cell-{number}"))
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(KERNEL)})
@@ -58,12 +60,18 @@ def for_readers(notebook: Notebook, page: str, repository: str) -> str:
     for cell in book.cells:
         if cell.cell_type == "markdown":
             cell.source = _plain(cell.source, page)
-    install = (
-        "try:\n    import headwise\nexcept ImportError:\n"
-        f'    %pip install -q "headwise[drawing] @ git+{repository}"'
-    )
+    install = _install([cell.source for cell in book.cells if cell.cell_type == "code"], repository)
     book.cells.insert(0, nbformat.v4.new_code_cell(install, id="install"))
     return f"{nbformat.writes(book)}\n"
+
+
+def _install(code: list[str], repository: str) -> str:
+    """The first cell: what the others need, unless it is there."""
+    needed = {"headwise": f"headwise[drawing] @ git+{repository}"}
+    if any("proseproof" in one for one in code):
+        needed["proseproof"] = f"proseproof @ git+{repository}#subdirectory=src/proseproof"
+    lines = ["try:", f"    import {', '.join(needed)}", "except ImportError:"]
+    return "\n".join([*lines, *(f'    %pip install -q "{one}"' for one in needed.values())])
 
 
 def _plain(text: str, page: str) -> str:

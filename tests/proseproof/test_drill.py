@@ -7,7 +7,7 @@ from sample_site import Site
 
 from proseproof.drill import Worker
 from proseproof.drill_changes import Change
-from proseproof.drill_proofs import means_nothing
+from proseproof.drill_proofs import means_nothing, prove
 from proseproof.execution import scratch
 
 ZH = """
@@ -99,6 +99,34 @@ def test_drill_refuses_pages_that_do_not_hold(site: Site) -> None:
     done = site.run("proseproof", "drill", "--count", "4")
     assert done.returncode == 2
     assert "do not hold" in done.stderr
+
+
+def test_drill_says_what_it_does_and_how_far_it_is(site: Site) -> None:
+    site.pair(ZH, EN)
+    site.run("proseproof", "confirm", "--all")
+    said = site.run("proseproof", "drill", "--count", "4", "--workers", "1").stderr.splitlines()
+    assert said == [
+        "First the 2 pages as they are, then 4 changes, 1 at a time, in a copy of the project.",
+        "1/1 pages as they are",
+        "4/4 changes, 4 caught",
+    ]
+
+
+def test_copy_leaves_out_what_was_built_and_keeps_what_is_named_like_it(site: Site) -> None:
+    site.write("README.md", "See `tests/site/a.py` and `site/b.py`.\n")
+    site.write("tests/site/a.py", "")
+    site.write("site/b.py", "")
+    done = site.run("proseproof", "drill", "--count", "4")
+    assert "do not hold" in done.stderr and "`site/b.py`" in done.stderr
+    assert "`tests/site/a.py`" not in done.stderr
+
+
+def test_source_in_a_room_is_tested_by_its_mirror(site: Site) -> None:
+    site.write("src/lib/room/part.py", "ONE = 2\n")
+    site.write("tests/lib/room/test_part.py", "def test_one():\n    assert False\n")
+    project = site.project
+    change = Change("source", "src/lib/room/part.py", 1, "", {"src/lib/room/part.py": "ONE = 2\n"})
+    assert prove(project.settings, project, change).startswith("test: tests/lib/room/test_part.py")
 
 
 def test_proof_that_breaks_has_caught_nothing(site: Site) -> None:

@@ -69,3 +69,16 @@ def test_install_comes_first_and_only_where_the_library_is_missing() -> None:
     assert kind == "code"
     lines = source.splitlines()
     assert lines[:3] == ["try:", "    import headwise", "except ImportError:"]
+
+
+def test_block_that_holds_a_fence_is_one_cell() -> None:
+    code = "text = '''\n```python\nx = 1\n```\n'''"
+    (_, install), *rest = cells(f"````python\n{code}\n````\n\nAnd so on.\n")
+    assert rest == [("code", code), ("markdown", "And so on.")]
+    assert "proseproof" not in install
+
+
+def test_notebook_that_runs_proofs_installs_the_prover() -> None:
+    (_, install), *_ = cells("```python\nimport proseproof\n```\n")
+    assert install.splitlines()[1] == "    import headwise, proseproof"
+    assert 'proseproof @ git+https://github.com/a/b#subdirectory=src/proseproof"' in install
