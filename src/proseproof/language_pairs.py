@@ -46,6 +46,9 @@ def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
     ):
         found += _differ(what, page, other, items(page), items(other))
     found += _differ(
+        "drawings", page, other, _drawings(page, languages), _drawings(other, languages)
+    )
+    found += _differ(
         "figures", page, other, _links(page, True, languages), _links(other, True, languages)
     )
     for what, bag in (("claims", _claims), ("links", _targets)):
@@ -140,6 +143,15 @@ def _links(page: Page, figure: bool, languages: tuple[str, ...]) -> list[Item]:
         Item(one.line, one.target, _neutral(one.target, languages))
         for one in page.links
         if one.figure is figure
+    ]
+
+
+def _drawings(page: Page, languages: tuple[str, ...]) -> list[Item]:
+    """What draws each figure of the page, and into which file."""
+    return [
+        Item(line, f"{expression} {path}", (tree_of(expression), _neutral(path, languages)))
+        for block in page.blocks
+        for line, expression, path in block.figures
     ]
 
 

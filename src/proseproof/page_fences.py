@@ -163,9 +163,9 @@ class FenceReader:
                 block.skip = rest
             elif word == "raises" and re.fullmatch(r"[\w.]+", rest):
                 block.raises = rest
-            elif word == "figure" and re.fullmatch(r"\S+ \S+", rest):
-                name, path = rest.split(" ")
-                block.figures.append((number + 1, name, path))
+            elif word == "figure" and re.fullmatch(r"\S.* \S+\.svg", rest):
+                expression, path = rest.rsplit(" ", 1)
+                block.figures.append((number + 1, expression, path))
             elif word == "skip":
                 self.page.problem(
                     number + 1,
@@ -176,7 +176,7 @@ class FenceReader:
                 self.page.problem(
                     number + 1,
                     f"<!--proseproof: {word} {rest}--> is not understood before a block",
-                    "one of: gpu · silent · skip: reason · raises Error · figure name path",
+                    "one of: gpu · silent · skip: reason · raises Error · figure code path.svg",
                 )
 
     def _listing(self, line: int, language: str, info: str, body: str) -> None:

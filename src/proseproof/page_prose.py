@@ -212,7 +212,7 @@ class ProseReader:
             place = posixpath.relpath(path, folder or ".")
             page.problem(drawn[path], f"{path} is drawn and not shown", f"![caption]({place})")
         for path in shown.keys() - drawn.keys():
-            remedy = f"<!--proseproof: figure NAME {path}--> above the block that draws it"
+            remedy = f"<!--proseproof: figure EXPRESSION {path}--> above the block that draws it"
             page.problem(shown[path], f"no block of this page draws {path}", remedy)
 
     def _sections(self) -> None:

@@ -306,9 +306,9 @@ class PageProof:
                 claims, wrong = shape_tables.check(self.page, table, judge.values)
                 self.entry.claims += claims
                 found += wrong
-        for line, name, path in run.block.figures:
+        for line, expression, path in run.block.figures:
             found += figures.check(
-                self.settings.root, self.page.path, line, name, path, run.namespace
+                self.settings, self.page.path, line, expression, path, run.namespace
             )
         return found
 

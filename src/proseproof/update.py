@@ -60,11 +60,16 @@ def update(project: Project, path: str) -> tuple[bool, list[Finding]]:
         if edit is not None:
             begin, end, body = edit
             lines[begin:end] = body
-        for _, name, file in block.figures:
+        for line, expression, file in block.figures:
+            try:
+                svg = figures.draw(expression, file, run.namespace, project.settings.drawing)
+            except figures.FigureError as error:
+                message = f"the figure {expression}: {error}"
+                found.append(Finding(path, line, message, remedy=error.remedy))
+                continue
             target = root / file
             target.parent.mkdir(parents=True, exist_ok=True)
-            figure = eval(name, dict(run.namespace))
-            target.write_text(figures.drawn(figure, file), encoding="utf-8")
+            target.write_text(svg, encoding="utf-8")
     text = "\n".join(lines)
     if text == page.text:
         return False, found

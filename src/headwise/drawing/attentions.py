@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import show
+from headwise.drawing.checks import check_kind, check_tensor
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import SMALL, Sheet
 from headwise.drawing.words import choose, paragraph
@@ -68,6 +69,9 @@ def attentions(model: Transformer, src: Tensor, tgt: Tensor, *, lang: str = "en"
     watched while they work.
     """
     words = choose(WORDS, lang)
+    check_kind("model", model, Transformer, "a Transformer")
+    check_tensor("src", src)
+    check_tensor("tgt", tgt)
     found, memory, logits = _watch(model, src, tgt)
     layers = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
     sides = {"encoder": "source", "decoder": "target"}

@@ -1,31 +1,26 @@
 """What lines and histograms share: named series, empty axes, a legend, and the alt text."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 
-import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from torch import Tensor
 
+from headwise.drawing.checks import check_kind, real_list
 from headwise.drawing.figure import HUES, Figure
-from headwise.drawing.from_matplotlib import axes_at, canvas_of, from_matplotlib
-from headwise.drawing.words import PUNCTUATION, choose
+from headwise.drawing.from_matplotlib import Axes, Canvas, axes_at, canvas_of, from_matplotlib
+from headwise.drawing.words import PUNCTUATION, choose, drawable, renamed
 
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 
-def numbers(name: str, values: Sequence[float] | Tensor) -> list[float]:
-    numbers = torch.as_tensor(values, dtype=torch.float64).detach().flatten().tolist()
-    if not numbers or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{name}: got {len(numbers)} numbers, expected at least one, all finite")
-    return [float(number) for number in numbers]
-
-
-def numbers_of(series: Mapping[str, Sequence[float] | Tensor]) -> dict[str, list[float]]:
+def series_of(
+    series: Mapping[str, Sequence[float] | Tensor], zh: Mapping[str, str] | None, lang: str
+) -> dict[str, list[float]]:
+    """The numbers of each series, under its name in the language."""
+    check_kind("series", series, Mapping, "a mapping of names to numbers")
     if not 1 <= len(series) <= len(HUES):
         raise ValueError(f"series: got {len(series)}, expected 1 to {len(HUES)}")
-    return {name: numbers("series", values) for name, values in series.items()}
+    found = {name: real_list("series", x, f" in {name!r}") for name, x in series.items()}
+    return renamed("series", found, zh, lang)
 
 
 def chart(count: int, x_label: str, y_label: str) -> tuple[Canvas, Axes]:
@@ -33,8 +28,8 @@ def chart(count: int, x_label: str, y_label: str) -> tuple[Canvas, Axes]:
     legend = 18 * count + 8
     canvas = canvas_of(390, 250 + legend)  # a phone shrinks it by a tenth
     axes = axes_at(canvas, 64, legend, 310, 200)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    axes.set_xlabel(drawable(x_label))
+    axes.set_ylabel(drawable(y_label))
     return canvas, axes
 
 
@@ -48,7 +43,11 @@ def finish(
     """The chart with its legend and its alt text."""
     words = choose(PUNCTUATION, lang)
     axes = canvas.axes[0]
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, borderaxespad=0)
+    drawn = [*axes.lines, *axes.patches]
+    # Given in so many words: matplotlib by itself leaves out a name that begins with "_".
+    axes.legend(
+        drawn, values, loc="lower left", bbox_to_anchor=(0, 1), frameon=False, borderaxespad=0
+    )
     told = (tell(name, numbers) + words["stop"] for name, numbers in values.items())
     alt = (title + words["stop"] + "".join(told)).strip()
     return from_matplotlib(canvas, title=title, alt=alt, lang=lang)

@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from headwise._check import check_shape, check_sizes
+from headwise.drawing.checks import check_kind, check_tensor
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, Sheet
 from headwise.drawing.words import choose, paragraph
@@ -45,6 +46,8 @@ def decoding(
     that step, dashed what it takes from the cache. The arguments are those of generate.
     """
     words = choose(WORDS, lang)
+    check_kind("model", model, Transformer, "a Transformer")
+    check_tensor("src", src)
     check_shape("src", src, (1, "src_len"))
     check_sizes(max_len=max_len)
     names = {bos: "bos", eos: "eos"}

@@ -7,6 +7,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
+from headwise.drawing.words import drawable
+
 P = ParamSpec("P")
 
 # Hues of middling lightness: each stands out from white and from near-black alike.
@@ -54,6 +56,7 @@ def finished(
     root: ET.Element, width: str, height: str, *, title: str, alt: str, lang: str
 ) -> Figure:
     """The drawing as a Figure: with its size, its words, and the page's ink by default."""
+    title, alt = drawable(title), drawable(alt)
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg",
         "viewBox": f"0 0 {width} {height}",

@@ -1,6 +1,7 @@
 """The data flow of an attention module, one head or several, from its trace."""
 
 from headwise._check import show
+from headwise.drawing.checks import check_kind
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import Sheet, hue_of
 from headwise.drawing.words import choose
@@ -43,6 +44,7 @@ def flow(steps: Trace, *, lang: str = "en") -> Figure:
     ParameterHead or ParameterOnly. The several heads of the latter stand side by side.
     """
     words = choose(WORDS, lang)
+    check_kind("steps", steps, Trace, "a trace")
     own = [step for step in steps if step.depth == 0]
     inside = steps.within("attention")
     shapes = {

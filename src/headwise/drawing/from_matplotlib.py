@@ -3,17 +3,27 @@
 import hashlib
 import io
 import re
+import threading
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
-
+from headwise.drawing.checks import check_kind, check_text
 from headwise.drawing.figure import Figure, finished
-from headwise.drawing.words import PUNCTUATION, choose
+from headwise.drawing.words import PUNCTUATION, choose, drawable
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.text import Text
+except ModuleNotFoundError as error:
+    raise ImportError('plots need matplotlib: pip install "headwise[drawing]"') from error
+
+__all__ = ["Axes", "Canvas", "axes_at", "canvas_of", "from_matplotlib", "style"]
+
+_drawing = threading.RLock()  # matplotlib has one set of settings for all threads
 
 
 def from_matplotlib(canvas: Canvas, *, title: str, alt: str, lang: str = "en") -> Figure:
@@ -23,6 +33,14 @@ def from_matplotlib(canvas: Canvas, *, title: str, alt: str, lang: str = "en") -
     from the content, so that many figures fit on one page.
     """
     choose(PUNCTUATION, lang)
+    check_text("title", title)
+    check_text("alt", alt)
+    check_kind("canvas", canvas, Canvas, "a matplotlib figure")
+    title, alt = drawable(title), drawable(alt)
+    for text in canvas.findobj(Text):
+        lines = text.get_text().split("\n")
+        if lines != [drawable(line) for line in lines]:
+            raise ValueError(f"canvas: got the text {lines!r}, expected signs that can be drawn")
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with style(), warnings.catch_warnings():
@@ -85,8 +103,11 @@ def _flatten(element: ET.Element) -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Matplotlib's defaults, whatever the machine's own settings, with text kept as text."""
-    with matplotlib.rc_context():
+    """Matplotlib's defaults, whatever the machine's own settings, with text kept as text.
+
+    The settings are those of the whole process, so one thread at a time changes them.
+    """
+    with _drawing, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(
             {

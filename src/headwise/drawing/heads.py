@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import check_divides, check_shape, show
+from headwise.drawing.checks import check_tensor, real_numbers
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, WIDTH, Sheet, hue_of
 from headwise.drawing.words import choose, paragraph
@@ -44,8 +45,10 @@ def split(x: Tensor, num_heads: int, *, lang: str = "en") -> Figure:
     to the final shape.
     """
     words = choose(WORDS, lang)
+    check_tensor("x", x)
     check_shape("x", x, (1, "seq_len", "d_model"))
     check_divides(num_heads, x.size(2))
+    x = real_numbers("x", x)
     _, seq_len, d_model = x.shape
     d_k = d_model // num_heads
     owners = torch.arange(seq_len)[None, :, None].expand_as(x)
@@ -86,7 +89,9 @@ def merge(x: Tensor, *, lang: str = "en") -> Figure:
     out.
     """
     words = choose(WORDS, lang)
+    check_tensor("x", x)
     check_shape("x", x, (1, "num_heads", "seq_len", "d_k"))
+    x = real_numbers("x", x)
     _, num_heads, seq_len, d_k = x.shape
     owners = torch.arange(seq_len)[None, None, :, None].expand_as(x)
     joined = (1, seq_len, num_heads * d_k)

@@ -6,21 +6,28 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 import torch
-from matplotlib.figure import Figure as Canvas
 from torch import Tensor
 
 from headwise.drawing.cells import cell_size, paint, panels_of, scale
+from headwise.drawing.checks import check_tensor, strings
 from headwise.drawing.figure import Figure, with_twin
-from headwise.drawing.from_matplotlib import axes_at, canvas_of, from_matplotlib, style
-from headwise.drawing.words import choose
+from headwise.drawing.from_matplotlib import Canvas, axes_at, canvas_of, from_matplotlib, style
+from headwise.drawing.rounding import highest, two_decimals
+from headwise.drawing.words import choose, drawable, listed, titled
 
 WORDS = {
     "en": {
         "weights": "Attention weights",
         "head": "head {} of {}",
-        "look": "{} looks most at {} ({:.2f})",
+        "look": "{} looks most at {} ({})",
+        "look at several": "{} looks most at {} ({} each)",
+        "look at all": "{0} looks at all {1} alike ({2} each)",
         "sees nothing": "{} sees nothing",
-        "strongest": "strongest is {} at {} ({:.2f})",
+        "at": "{} at {}",
+        "strongest": "strongest is {} ({})",
+        "strongest are": "strongest are {} ({} each)",
+        "diagonal": "strongest is the diagonal ({} each)",
+        "alike": "all are alike ({} each)",
         "mask": "Mask (1, filled: may be seen)",
         "sample": "sample {} of {}",
         "sees": "{} sees {} of {}",
@@ -31,9 +38,15 @@ WORDS = {
     "zh": {
         "weights": "注意力权重",
         "head": "第 {} 头（共 {} 头）",
-        "look": "{}最关注{}（{:.2f}）",
+        "look": "{}最关注{}（{}）",
+        "look at several": "{}最关注{}（各 {}）",
+        "look at all": "{0}对全部 {1} 个的关注相同（各 {2}）",
         "sees nothing": "{}什么也看不到",
-        "strongest": "最强的是{}对{}（{:.2f}）",
+        "at": "{}对{}",
+        "strongest": "最强的是{}（{}）",
+        "strongest are": "最强的是{}（各 {}）",
+        "diagonal": "最强的是对角线（各 {}）",
+        "alike": "全部相同（各 {}）",
         "mask": "掩码（1、填色：可见）",
         "sample": "第 {} 个样本（共 {} 个）",
         "sees": "{}能看到 {} 个，共 {} 个",
@@ -66,21 +79,21 @@ def heatmap(
     words = choose(WORDS, lang)
     panels = panels_of("weights", weights)
     rows, columns = _tokens(panels, queries, keys)
-    labels = _labels(panels, "head", words) if names is None else list(names)
-    if len(labels) != len(panels):
-        raise ValueError(f"names: got {len(labels)}, expected {len(panels)}")
+    labels = _labels(panels, "head", words)
+    if names is not None:
+        labels = [drawable(name) for name in strings("names", names, len(panels))]
+    down, across = (words["query"], words["key"]) if axes is None else strings("axes", axes, 2)
     # A map with a name may hold other numbers than weights: no query looks at anything then.
     brief = names is not None or panels.size(0) * panels.size(1) > 16
 
     def tell(panel: Tensor) -> str:
-        return _looks(panel, _quoted(rows, words), _quoted(columns, words), words, brief)
+        tell_it = _strongest if brief else _looks
+        return tell_it(panel, _quoted(rows, words), _quoted(columns, words), words)
 
-    title = title or words["weights"]
+    title = titled(title, words["weights"])
     alt = _alt(title, panels, labels, tell, words)
     with style():
-        canvas = _grid(
-            panels, rows, columns, labels, "{:.2f}", axes or (words["query"], words["key"])
-        )
+        canvas = _grid(panels, rows, columns, labels, (down, across), two_decimals)
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
@@ -99,6 +112,7 @@ def mask_picture(
     picture a sample. queries, keys: as in `heatmap`.
     """
     words = choose(WORDS, lang)
+    check_tensor("mask", mask)
     if mask.dtype != torch.bool:
         raise ValueError(f"mask: got dtype {mask.dtype}, expected torch.bool, True = may be seen")
     panels = panels_of("mask", mask.squeeze(1) if mask.dim() == 4 else mask)
@@ -106,16 +120,17 @@ def mask_picture(
 
     def tell(panel: Tensor) -> str:
         seen = [int(row.sum()) for row in panel]
-        names = zip(_quoted(rows, words), seen, strict=True)
         return words["semicolon"].join(
-            words["sees"].format(row, count, len(columns)) for row, count in names
+            words["sees"].format(row, count, len(columns))
+            for row, count in zip(_quoted(rows, words), seen, strict=True)
         )
 
-    title = title or words["mask"]
+    title = titled(title, words["mask"])
     labels = _labels(panels, "sample", words)
     alt = _alt(title, panels, labels, tell, words)
     with style():
-        canvas = _grid(panels, rows, columns, labels, "{:.0f}", (words["query"], words["key"]))
+        names = (words["query"], words["key"])
+        canvas = _grid(panels, rows, columns, labels, names, "{:.0f}".format)
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
 
 
@@ -127,12 +142,8 @@ def _tokens(
         keys = queries
     tokens = []
     for name, given, count in (("queries", queries, rows), ("keys", keys, columns)):
-        if given is not None and len(given) != count:
-            raise ValueError(f"{name}: got {len(given)} tokens, expected {count}")
-        # A line break or the like cannot stand in a picture, but its \n can.
-        tokens.append(
-            [t if t.isprintable() else ascii(t)[1:-1] for t in given or map(str, range(count))]
-        )
+        shown = map(str, range(count)) if given is None else strings(name, given, count)
+        tokens.append([drawable(token) for token in shown])
     return tokens[0], tokens[1]
 
 
@@ -144,20 +155,33 @@ def _quoted(tokens: list[str], words: dict[str, str]) -> list[str]:
     ]
 
 
-def _looks(
-    panel: Tensor, rows: list[str], columns: list[str], words: dict[str, str], brief: bool
-) -> str:
-    if brief:
-        row, column = divmod(int(panel.argmax()), len(columns))
-        return words["strongest"].format(rows[row], columns[column], float(panel.max()))
+def _looks(panel: Tensor, rows: list[str], columns: list[str], words: dict[str, str]) -> str:
+    """What each query looks at most: one key, or several that get the same."""
     parts = []
-    for name, row in zip(rows, panel, strict=True):
-        if row.any():
-            best = int(row.argmax())
-            parts.append(words["look"].format(name, columns[best], float(row[best])))
-        else:
+    for name, row in zip(rows, panel.tolist(), strict=True):
+        most, ties = two_decimals(max(row)), highest(row)
+        if not any(row):
             parts.append(words["sees nothing"].format(name))
+        elif 2 < len(ties) == len(row):
+            parts.append(words["look at all"].format(name, len(row), most))
+        else:
+            how = "look" if len(ties) == 1 else "look at several"
+            parts.append(words[how].format(name, listed([columns[i] for i in ties], words), most))
     return words["semicolon"].join(parts)
+
+
+def _strongest(panel: Tensor, rows: list[str], columns: list[str], words: dict[str, str]) -> str:
+    """Where the largest number of the map stands, or the several that are as large."""
+    numbers = panel.flatten().tolist()
+    most, ties = two_decimals(max(numbers)), highest(numbers)
+    if 1 < len(ties) == len(numbers):
+        return words["alike"].format(most)
+    if len(rows) == len(columns) > 1 and ties == list(range(0, len(numbers), len(columns) + 1)):
+        return words["diagonal"].format(most)
+    places = [divmod(i, len(columns)) for i in ties]
+    named = [words["at"].format(rows[row], columns[column]) for row, column in places]
+    how = "strongest" if len(ties) == 1 else "strongest are"
+    return words[how].format(listed(named, words), most)
 
 
 def _labels(panels: Tensor, kind: str, words: dict[str, str]) -> list[str]:
@@ -191,10 +215,13 @@ def _grid(
     rows: list[str],
     columns: list[str],
     labels: list[str],
-    number: str,
-    axes_names: tuple[str, str],
+    names: tuple[str, str],
+    told: Callable[[float], str],
 ) -> Canvas:
-    """The panels side by side, as many in a row as stay readable."""
+    """The panels side by side, as many in a row as stay readable.
+
+    names: what goes down and what goes across; told: a number as it stands in its cell.
+    """
     cell_width, cell_height = cell_size(len(columns)), cell_size(len(rows))
     width, height = cell_width * len(columns), cell_height * len(rows)
     every_column, every_row = math.ceil(13 / cell_width), math.ceil(13 / cell_height)
@@ -223,7 +250,7 @@ def _grid(
         paint(axes, panel, max(-low, high))
         if annotated:
             for row, column in itertools.product(range(len(rows)), range(len(columns))):
-                text = number.format(float(panel[row, column]))
+                text = told(float(panel[row, column]))
                 axes.text(column, row, text, ha="center", va="center", fontsize=10)
         else:
             scale(canvas, x + width + 10, y, height, low, high)
@@ -234,9 +261,9 @@ def _grid(
         axes.set_yticks(range(0, len(rows), every_row), rows[::every_row])
         axes.tick_params(length=0)
         # Placed by our own measure: matplotlib's font takes Chinese for narrower than it is.
-        axes.set_xlabel(axes_names[1])
+        axes.set_xlabel(drawable(names[1]))
         axes.xaxis.set_label_coords(0.5, -deepest / height)
-        axes.set_ylabel(axes_names[0])
+        axes.set_ylabel(drawable(names[0]))
         axes.yaxis.set_label_coords(-(widest + 12) / width, 0.5)
         axes.set_title(labels[i], fontsize=12, loc="left")
     return canvas

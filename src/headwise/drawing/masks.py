@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from headwise._check import show
+from headwise.drawing.checks import check_kind, check_tensor, check_text, strings
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import SMALL, WIDTH, Sheet
 from headwise.drawing.words import choose, paragraph
@@ -32,18 +33,14 @@ def masks(
     tokens: the keys, by default their positions, counted from 0.
     """
     words = choose(WORDS, lang)
-    both = combine(*parts.values())
-    if both is None:
-        raise ValueError("parts: got no mask, expected at least one")
+    both = _combined(parts)
     query, key = both.shape[-2:]
     if both.numel() != query * key or query > key:
         raise ValueError(
             f"parts: got masks for {show(both.shape)}, expected one sentence, (1, 1, query, key), "
             "and no more queries than keys"
         )
-    tokens = [str(i) for i in range(key)] if tokens is None else tokens
-    if len(tokens) != key:
-        raise ValueError(f"tokens: got {len(tokens)}, expected {key}")
+    tokens = [str(i) for i in range(key)] if tokens is None else strings("tokens", tokens, key)
     signs = [*["&"] * (len(parts) - 1), "=", ""]
     sheet = Sheet()
     cell = min(26.0, (WIDTH - 22 - 24 * len(parts)) / ((len(parts) + 1) * key))
@@ -69,3 +66,21 @@ def masks(
     for row, token in enumerate(tokens[-query:]):
         sheet.text(10, 20 + (row + 0.5) * cell, token)
     return sheet.figure(words["combined"], paragraph(sentences, words), lang)
+
+
+def _combined(parts: Mapping[str, Tensor]) -> Tensor:
+    """What all of the named masks let through."""
+    check_kind("parts", parts, Mapping, "a mapping of names to masks")
+    for name, mask in parts.items():
+        check_text("parts", name)
+        check_tensor("parts", mask)
+        if mask.is_meta:
+            raise ValueError("parts: got a mask on the meta device, expected one with values")
+    try:
+        both = combine(*parts.values())
+    except ValueError as error:
+        # Combine calls each of them mask; the caller knows them as parts.
+        raise ValueError(f"parts: {str(error).partition(': ')[2]}") from None
+    if both is None:
+        raise ValueError("parts: got no mask, expected at least one")
+    return both

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from headwise.drawing.checks import check_kind, check_tensor
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import Sheet
 from headwise.drawing.words import choose, paragraph
@@ -38,6 +39,9 @@ def norms(post: EncoderLayer, pre: EncoderLayer, x: Tensor, *, lang: str = "en")
     a residual connection comes back.
     """
     words = choose(WORDS, lang)
+    check_kind("post", post, EncoderLayer, "an EncoderLayer")
+    check_kind("pre", pre, EncoderLayer, "an EncoderLayer")
+    check_tensor("x", x)
     sheet, sentences = Sheet(), []
     for left, layer in ((0.0, post), (176.0, pre)):
         groups = _sublayers(layer, x)

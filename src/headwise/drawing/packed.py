@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from headwise._check import show
 from headwise.convert import projections
+from headwise.drawing.checks import check_kind
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet, hue_of
 from headwise.drawing.words import choose, paragraph
@@ -36,6 +37,7 @@ def packed(mha: nn.MultiheadAttention, *, lang: str = "en") -> Figure:
     numbers turn up in its four projections.
     """
     words = choose(WORDS, lang)
+    check_kind("mha", mha, nn.MultiheadAttention, "nn.MultiheadAttention")
     if mha.in_proj_weight is None:
         raise ValueError("mha: got three projections kept apart, expected a packed in_proj_weight")
     num_heads = mha.num_heads

@@ -1,26 +1,29 @@
 """The pattern of a positional encoding, with its sign changes in words."""
 
+import itertools
+
 from torch import Tensor
 
 from headwise._check import show
-from headwise.drawing.cells import cell_size, paint, panels_of, scale
+from headwise.drawing.cells import cell_size, paint, panels_of, scale, without_rounding
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.from_matplotlib import axes_at, canvas_of, from_matplotlib, style
-from headwise.drawing.words import choose
+from headwise.drawing.rounding import two_decimals
+from headwise.drawing.words import choose, titled
 
 WORDS = {
     "en": {
         "encoding": "Positional encoding",
         "position": "position",
         "column": "column",
-        "pattern": "{} positions by {} columns, values from {:.2f} to {:.2f}; going down a "
+        "pattern": "{} positions by {} columns, values from {} to {}; going down a "
         "column the sign changes {} times in the first and {} times in the last",
     },
     "zh": {
         "encoding": "位置编码",
         "position": "位置",
         "column": "列",
-        "pattern": "{} 个位置，{} 列，取值从 {:.2f} 到 {:.2f}；"
+        "pattern": "{} 个位置，{} 列，取值从 {} 到 {}；"
         "沿列向下，第一列变号 {} 次，最后一列变号 {} 次",
     },
 }
@@ -34,11 +37,12 @@ def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -
     if encoding.dim() != 2:
         raise ValueError(f"encoding: got shape {show(encoding.shape)}, expected (seq_len, d_model)")
     seq_len, d_model = panel.shape
-    flips = (panel[1:] * panel[:-1] < 0).sum(0)
     low, high = float(panel.min()), float(panel.max())
-    pattern = words["pattern"].format(seq_len, d_model, low, high, int(flips[0]), int(flips[-1]))
+    flips = [_flips(column) for column in without_rounding(panel)[:, [0, -1]].T]
+    told = (two_decimals(low), two_decimals(high), *flips)
+    pattern = words["pattern"].format(seq_len, d_model, *told)
 
-    title = title or words["encoding"]
+    title = titled(title, words["encoding"])
     with style():
         width, height = 218.0, seq_len * cell_size(seq_len)  # a whole that fits a phone
         canvas = canvas_of(width + 122, height + 60)
@@ -49,3 +53,9 @@ def positions(encoding: Tensor, *, title: str | None = None, lang: str = "en") -
         scale(canvas, 55 + width + 15, 12, height, low, high)
         alt = title + words["colon"] + pattern + words["stop"].strip()
         return from_matplotlib(canvas, title=title, alt=alt, lang=lang)
+
+
+def _flips(column: Tensor) -> int:
+    """How often the sign changes on the way down; a zero has none."""
+    signs = [number > 0 for number in column.tolist() if number]
+    return sum(above != below for above, below in itertools.pairwise(signs))

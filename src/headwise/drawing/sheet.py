@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 from headwise.drawing.figure import HUES, Figure, finished
+from headwise.drawing.words import drawable
 
 WIDTH = 340.0
 SMALL, NORMAL = 11.0, 12.0  # sizes of text
@@ -31,7 +32,7 @@ class Sheet:
         """Words around the point (x, y); `text_anchor` says whether they begin or end there."""
         if words:
             attributes = {"text_anchor": "middle", "font_size": size} | attributes
-            self.add("text", x=x, y=y + size * 0.35, **attributes).text = words
+            self.add("text", x=x, y=y + size * 0.35, **attributes).text = drawable(words)
             self.height = max(self.height, y + size)
 
     def box(

@@ -1,5 +1,7 @@
 """Cells: as opaque as their number, of another hue below zero, with a scale beside large maps."""
 
+import warnings
+
 import pytest
 import torch
 from matplotlib.colors import to_rgb
@@ -36,3 +38,17 @@ def test_large_map_has_a_scale_in_place_of_numbers() -> None:
     assert {"0.00", "0.25", "0.50"} <= set(texts(figure))
     labels = [text for text in texts(figure) if text.isdigit()]
     assert labels == 2 * [str(i) for i in range(0, 30, 2)], "crowded labels are thinned out"
+
+
+@pytest.mark.parametrize(("number", "ticks"), [(0.0, "0.00 0.50 1.00"), (-2.0, "-2.00 -1.00 0.00")])
+def test_map_of_one_number_has_a_scale_too(number: float, ticks: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = plot.positions(torch.full((3, 4), number))
+    assert [text for text in texts(figure) if "." in text] == ticks.split()
+
+
+def test_what_rounding_leaves_of_a_zero_has_no_hue() -> None:
+    numbers = torch.tensor([[0.0, 1.0]], dtype=torch.float64)
+    exact, noisy = (pictures(plot.heatmap(numbers + noise))[0] for noise in (0.0, -1e-9))
+    assert exact.tobytes() == noisy.tobytes()

@@ -1,9 +1,14 @@
 """What comes from matplotlib: in the page's ink, fit to stand in it, whatever the settings."""
 
 import re
+import runpy
+import sys
+import threading
+import time
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib
 import pytest
@@ -11,8 +16,9 @@ from matplotlib.figure import Figure as Canvas
 from sample_figures import PLOTS
 from svg_parts import elements, texts
 
-from headwise.drawing import plot
+from headwise.drawing import from_matplotlib, plot
 from headwise.drawing.figure import HUES, Figure
+from headwise.drawing.from_matplotlib import style
 
 every_plot = pytest.mark.parametrize("make", PLOTS.values(), ids=PLOTS)
 
@@ -68,3 +74,43 @@ def test_own_matplotlib_figure_is_made_fit_as_well() -> None:
     assert figure.alt == "A line that rises."
     assert "猫" in texts(figure)
     assert "#000000" not in figure.svg
+
+
+def test_thread_that_begins_before_another_ends_leaves_the_settings_as_they_were() -> None:
+    before, inside = dict(matplotlib.rcParams), threading.Event()
+
+    def draw(seconds: float) -> Figure:
+        inside.wait(0 if seconds < 0.2 else None)
+        with style():
+            inside.set()
+            time.sleep(seconds)
+            return PLOTS["heat maps"]()
+
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(draw, (0.1, 0.3))
+    assert {name for name in before if matplotlib.rcParams[name] != before[name]} == set()
+    assert one == other == PLOTS["heat maps"]()
+
+
+def test_own_figure_with_text_that_cannot_be_drawn_is_refused() -> None:
+    canvas = Canvas()
+    canvas.text(0.5, 0.5, "two\nlines")
+    assert plot.from_matplotlib(canvas, title="a\nb", alt="a\x00b").alt == "a\\x00b"
+    canvas.text(0.5, 0.5, "\x07")
+    with pytest.raises(ValueError, match=r"canvas: got the text .*x07.*, expected signs that"):
+        plot.from_matplotlib(canvas, title="a", alt="b")
+
+
+def test_what_is_no_figure_or_no_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="canvas: got None, expected a matplotlib figure"):
+        plot.from_matplotlib(None, title="a", alt="b")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="title: got None, expected a string"):
+        plot.from_matplotlib(Canvas(), title=None, alt="b")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="alt: got int, expected a string"):
+        plot.from_matplotlib(Canvas(), title="a", alt=3)  # type: ignore[arg-type]
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'matplotlib: pip install "headwise\[drawing\]"$'):
+        runpy.run_path(from_matplotlib.__file__)

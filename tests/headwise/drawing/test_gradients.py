@@ -1,5 +1,6 @@
 """Gradients: bars in powers of ten of the largest."""
 
+import numpy as np
 import pytest
 import torch
 from svg_parts import elements, texts
@@ -23,3 +24,39 @@ def test_gradients_refuse_a_distance_beyond_the_first() -> None:
 def test_gradients_name_their_models_in_both_languages() -> None:
     figure = diagrams.gradients({"attention": torch.ones(2)}, [1], zh={"attention": "注意力"})
     assert figure.twin and "attention" in texts(figure) and "注意力" in texts(figure.twin)
+
+
+NORMS = torch.tensor([0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("arrived", "distances", "message"),
+    [
+        ({}, [0], "arrived, distances: got none"),
+        ({"a": NORMS}, [], "arrived, distances: got none"),
+        ({"a": NORMS[None]}, [0], r"arrived: got shape \(1, 2\), expected \(seq_len,\)"),
+        ({"a": NORMS / 0}, [0], "arrived: got numbers that are not finite in 'a'"),
+        ({"a": 0 * NORMS}, [0], "arrived: got norms from 0 to 0 in 'a', expected none below"),
+        ({"a": -NORMS}, [0], "arrived: got norms from -1 to -0.5 in 'a', expected none below"),
+    ],
+)
+def test_gradients_that_cannot_be_compared_are_refused(
+    arrived: dict[str, torch.Tensor], distances: list[int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        diagrams.gradients(arrived, distances)
+
+
+def test_two_models_that_would_be_one_in_chinese_are_refused() -> None:
+    with pytest.raises(ValueError, match="zh: got '同' for 'a' and for 'b'"):
+        diagrams.gradients({"a": NORMS, "b": NORMS}, [0], zh={"a": "同", "b": "同"})
+
+
+@pytest.mark.parametrize("noise", [1 - 1e-9, 1.0, 1 + 1e-9])
+def test_share_does_not_hang_on_its_last_bits(noise: float) -> None:
+    norms = torch.tensor([0.25 * noise, 1.0], dtype=torch.float64)
+    assert "1 back 2e-01" in diagrams.gradients({"a": norms}, [1]).alt
+
+
+def test_distance_may_be_an_integer_of_numpy() -> None:
+    assert diagrams.gradients({"a": NORMS}, [np.int64(1)]) == diagrams.gradients({"a": NORMS}, [1])

@@ -10,6 +10,7 @@ from sample_figures import EN, PLOTS, WEIGHTS, ZH
 from svg_parts import texts
 
 from headwise.drawing import plot
+from headwise.drawing.words import drawable
 
 
 def test_text_stays_text_in_both_languages() -> None:
@@ -37,13 +38,15 @@ def test_axes_of_a_map_can_be_named() -> None:
 def test_alt_text_names_what_each_query_looks_at() -> None:
     assert plot.heatmap(WEIGHTS, EN).alt == (
         "Attention weights, head 1 of 2: 'The' looks most at 'The' (0.70); "
-        "'cat' looks most at 'sat' (0.41); 'sat' sees nothing; 'on' looks most at 'sat' (0.50). "
+        "'cat' looks most at 'sat' (0.41); 'sat' sees nothing; "
+        "'on' looks most at 'sat' and 'on' (0.50 each). "
         "Attention weights, head 2 of 2: 'The' looks most at 'cat' (0.90); "
         "'cat' looks most at 'The' (1.00); 'sat' looks most at 'sat' (0.40); "
         "'on' looks most at 'on' (1.00)."
     )
     assert plot.heatmap(WEIGHTS[0], ZH, lang="zh", title="第一层").alt == (
-        "第一层：“猫”最关注“猫”（0.70）；“坐”最关注“在”（0.41）；“在”什么也看不到；“垫子”最关注“在”（0.50）。"
+        "第一层：“猫”最关注“猫”（0.70）；“坐”最关注“在”（0.41）；“在”什么也看不到；"
+        "“垫子”最关注“在”、“垫子”（各 0.50）。"
     )
 
 
@@ -78,9 +81,78 @@ def test_any_size_can_be_drawn(shape: tuple[int, int, int]) -> None:
 @settings(max_examples=20)
 @given(st.text(min_size=1, max_size=3))
 def test_any_token_can_be_drawn(token: str) -> None:
-    shown = token if token.isprintable() else ascii(token)[1:-1]
+    shown = drawable(token)
     figure = plot.heatmap(torch.ones(1, 1), [token], ["key"])
     assert shown in texts(figure) or not shown.strip()
+
+
+@pytest.mark.parametrize("token", ["👨‍👩‍👧", "می‌خواهم", "你　好"])
+def test_token_with_joiners_or_wide_spaces_is_drawn_as_it_is(token: str) -> None:
+    figure = plot.heatmap(torch.ones(1, 1), [token], ["key"])
+    assert token in texts(figure) and token in figure.alt
+
+
+# Ties.
+
+
+@pytest.mark.parametrize("noise", [-3e-8, 0.0, 3e-8])
+def test_tie_is_told_as_a_tie_whatever_the_last_bits(noise: float) -> None:
+    weights = torch.tensor([[0.3 + noise, 0.3, 0.1, 0.3 - noise]], dtype=torch.float64)
+    figure = plot.heatmap(weights, ["mat"], ["the", "cat", "sat", "the"])
+    assert figure.alt == (
+        "Attention weights: 'mat' looks most at 'the' [0], 'cat' and 'the' [3] (0.30 each)."
+    )
+
+
+def test_tie_of_two_names_both() -> None:
+    weights = torch.tensor([[0.3, 0.4, 0.3], [0.4, 0.2, 0.4 + 1e-6]])
+    figure = plot.heatmap(weights, ["x", "y"], ["the", "cat", "the"])
+    assert figure.alt == (
+        "Attention weights: 'x' looks most at 'cat' (0.40); "
+        "'y' looks most at 'the' [0] and 'the' [2] (0.40 each)."
+    )
+    assert figure.twin is not None
+    assert figure.twin.alt == (
+        "注意力权重：“x”最关注“cat”（0.40）；“y”最关注“the” [0]、“the” [2]（各 0.40）。"
+    )
+
+
+def test_row_of_equal_weights_looks_at_all_alike() -> None:
+    figure = plot.heatmap(torch.full((1, 8), 1 / 8), ["x"], list("abcdefgh"))
+    assert figure.alt == "Attention weights: 'x' looks at all 8 alike (0.12 each)."
+    assert figure.twin and figure.twin.alt == "注意力权重：“x”对全部 8 个的关注相同（各 0.12）。"
+
+
+def test_of_many_ties_the_first_are_named_and_all_are_counted() -> None:
+    weights = torch.tensor([[0.2] * 5 + [0.0]])
+    figure = plot.heatmap(weights, ["x"], list("abcdef"))
+    assert "'x' looks most at 'a', 'b', 'c' and 2 more (0.20 each)" in figure.alt
+    assert figure.twin and "“x”最关注“a”、“b”、“c”等，共 5 个（各 0.20）" in figure.twin.alt
+
+
+@pytest.mark.parametrize(
+    ("panel", "english", "chinese"),
+    [
+        (torch.eye(3), "strongest is the diagonal (1.00 each)", "最强的是对角线（各 1.00）"),
+        (torch.full((2, 3), -2.0), "all are alike (-2.00 each)", "全部相同（各 -2.00）"),
+        (
+            torch.tensor([[2.0, 0.0], [2.0, 0.0]]),
+            "strongest are '0' at '0' and '1' at '0' (2.00 each)",
+            "最强的是“0”对“0”、“1”对“0”（各 2.00）",
+        ),
+    ],
+)
+def test_ties_of_a_named_map(panel: torch.Tensor, english: str, chinese: str) -> None:
+    figure = plot.heatmap(panel, names=["w"])
+    assert figure.alt == f"Attention weights, w: {english}."
+    assert figure.twin and figure.twin.alt == f"注意力权重，w：{chinese}。"
+
+
+@pytest.mark.parametrize("noise", [-1e-8, 0.0, 1e-8])
+def test_number_in_a_cell_does_not_hang_on_its_last_bits(noise: float) -> None:
+    numbers = torch.tensor([[0.125, 0.375, 0.0, 0.5]], dtype=torch.float64) + noise
+    shown = [text for text in texts(plot.heatmap(numbers, [""], list("abcd"))) if "." in text]
+    assert shown == ["0.12", "0.38", "0.00", "0.50"]
 
 
 # Maps that are called by names other than head 1, head 2.

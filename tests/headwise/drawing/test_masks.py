@@ -33,12 +33,18 @@ def test_masks_name_queries_by_the_last_keys() -> None:
     ("call", "message"),
     [
         (lambda: diagrams.masks({}), "parts: got no mask"),
+        (lambda: diagrams.masks({"a": torch.ones(2, 2)}), "parts: got dtype torch.float32"),
+        (lambda: diagrams.masks({"a": causal_mask(2).to("meta")}), "parts: got a mask on the meta"),
+        (
+            lambda: diagrams.masks({"a": causal_mask(2), "b": causal_mask(3)}),
+            r"parts: got shapes \(2, 2\) and \(3, 3\), expected two that broadcast",
+        ),
         (lambda: diagrams.masks({"two": padding_mask(torch.tensor([5, 3]))}), "parts: got masks"),
         (lambda: diagrams.masks({"tall": torch.ones(3, 2, dtype=torch.bool)}), "parts: got masks"),
         (lambda: diagrams.masks({"causal": causal_mask(3)}, ["a"]), "tokens: got 1, expected 3"),
     ],
 )
-def test_masks_of_more_than_one_sentence_are_refused(
+def test_masks_that_are_not_of_one_sentence_are_refused(
     call: Callable[[], Figure], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
