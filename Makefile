@@ -26,7 +26,7 @@ test: .venv/browser
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	@echo "== Pages, library and site, side by side; the first time the labs run, for some minutes"
-	$(BIN)/pytest -n logical --dist loadgroup $(AGAIN) --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -n logical $(AGAIN) --cov --cov-report=term:skip-covered
 
 check: .venv/ready
 	$(BIN)/ruff check

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
-from proseproof import github_annotations, report, shape_comments, since
+from proseproof import github_annotations, report, shape_comments, since, workers
 from proseproof.messages import Finding, ProofError
 from proseproof.prover import PageProof, Project, check_project
 from proseproof.settings import Settings, SettingsError, source_files
@@ -167,13 +167,8 @@ class PageFile(MarkdownFile):  # type: ignore[misc]
         if path == session.first:
             steps.append(("project", lambda: check_project(session.project)))
         session.left[path] = {name for name, _ in steps}
-        place = session.settings.language(path)
         for name, step in steps:
-            item = ProofItem.from_parent(self, name=name, step=step, page=path)
-            if self.config.pluginmanager.hasplugin("xdist"):
-                # One worker for both languages, which share what they run.
-                item.add_marker(pytest.mark.xdist_group(place[1] if place else path))
-            yield item
+            yield ProofItem.from_parent(self, name=name, step=step, page=path)
 
 
 class ProofItem(TestBlock):  # type: ignore[misc]
@@ -237,6 +232,15 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
         session = item.config.stash.get(KEY, None)
         if session is not None:
             session.deselected = True
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one worker prove both languages of a page, unless another way to share was chosen."""
+    session = config.stash.get(KEY, None)
+    if session is None or config.getoption("dist") != "load":
+        return None
+    return workers.scheduler(config, log, session.settings)
 
 
 @pytest.hookimpl(optionalhook=True)
