@@ -142,3 +142,10 @@ def test_long_answers_are_noticed() -> None:
     assert sentences('He said "a. b." of it.') == 1
     assert reading_load([Line("a", 1, "word " * 300)]) > 1
     assert reading_load([Line("a", 1, "字" * 400)]) > 1
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.endswith(".md")])
+def test_no_block_holds_what_serves_a_figure_alone(path: str) -> None:
+    """What draws a figure stands in the comment above its block."""
+    blocks = read(ROOT, path).blocks
+    assert [block.line for block in blocks if "headwise.drawing" in block.code] == []

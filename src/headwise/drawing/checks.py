@@ -5,7 +5,7 @@ what was expected.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import Tensor
@@ -27,9 +27,9 @@ def check_text(argument: str, value: object) -> None:
     check_kind(argument, value, str, "a string")
 
 
-def strings(argument: str, values: Iterable[str], count: int) -> list[str]:
+def strings(argument: str, values: Collection[str], count: int) -> list[str]:
     """The values as a list of so many strings."""
-    check_kind(argument, values, Iterable, "a sequence of strings")
+    check_kind(argument, values, Collection, "a sequence of strings")
     found = list(values)
     for value in found:
         check_text(argument, value)

@@ -108,8 +108,10 @@ def test_what_holds_no_numbers_is_refused(values: Any) -> None:
 
 
 def test_strings_are_counted() -> None:
-    assert strings("tokens", "ab", 2) == strings("tokens", iter(["a", "b"]), 2) == ["a", "b"]
+    assert strings("tokens", "ab", 2) == strings("tokens", ("a", "b"), 2) == ["a", "b"]
     with pytest.raises(ValueError, match="tokens: got 1, expected 2"):
         strings("tokens", ["a"], 2)
     with pytest.raises(TypeError, match="tokens: got int, expected a sequence of strings"):
         strings("tokens", 3, 2)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"tokens: got str_\w*iterator, expected a sequence of"):
+        strings("tokens", iter("ab"), 2)  # type: ignore[arg-type]
