@@ -175,19 +175,21 @@ def test_headwise_brings_torch_along_and_nothing_else(with_headwise: Place) -> N
     assert not with_headwise.names & {"matplotlib", "numpy", "pytest", "proseproof"}
 
 
-def test_headwise_needs_matplotlib_only_to_draw(with_headwise: Place) -> None:
+def test_headwise_needs_matplotlib_only_to_plot_and_says_so(with_headwise: Place) -> None:
     said = with_headwise.run("""
         import importlib, pkgutil
         import headwise
+
         for module in pkgutil.walk_packages(headwise.__path__, "headwise."):
             try:
                 importlib.import_module(module.name)
-            except ModuleNotFoundError as error:
-                print(module.name, error.name)
+            except ImportError as error:
+                print(module.name, error)
     """)
-    missing = dict(line.split() for line in said.splitlines())
-    assert set(missing.values()) == {"matplotlib"}
+    missing = dict(line.split(" ", 1) for line in said.splitlines())
+    assert "headwise.drawing.plot" in missing and "headwise.drawing.diagrams" not in missing
     assert all(name.startswith("headwise.drawing.") for name in missing)
+    assert set(missing.values()) == {'plots need matplotlib: pip install "headwise[drawing]"'}
 
 
 USE = """

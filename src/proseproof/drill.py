@@ -141,9 +141,8 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
 
                 torch.set_num_threads(1)  # threads do not survive a fork
         sys.meta_path.insert(0, shape_comments.Finder(settings.rewrite))
-        changes = choose(Author(Project(settings), seed), count)
         print(
-            f"First the {len(pages)} pages as they are, then {len(changes)} changes, "
+            f"First the {len(pages)} pages as they are, then {count} changes, "
             f"{workers} at a time, in a copy of the project.",
             file=sys.stderr,
         )
@@ -157,6 +156,7 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
             return 2
         # What takes long as it is takes long when it is changed.
         limit = max(TIMEOUT, *(5 * one.seconds for one in before))
+        changes = choose(Author(Project(settings), seed), count)
         outcomes = _work(team, changes, limit, "changes")
     return _summary(outcomes, seed)
 
@@ -169,7 +169,9 @@ def _as_they_are(team: list[Worker]) -> list[Outcome]:
         place = project.settings.language(path)
         groups[place[1] if place else path][path] = project.page(path).text
     changes = [Change("nothing", "", 0, name, texts, True) for name, texts in groups.items()]
-    changes.sort(key=lambda change: not change.what.endswith(".py"))  # labs take longest
+    # A page, then the labs, which take longest: so it is soon known how long the rest will take.
+    changes.sort(key=lambda change: not change.is_lab)
+    changes.insert(0, changes.pop())
     return _work(team, changes, ENDLESS, "pages as they are", until_caught=True)
 
 
@@ -178,7 +180,7 @@ def _work(
 ) -> list[Outcome]:
     waiting: list[Change] = list(changes)
     outcomes: list[Outcome] = []
-    progress = Progress(what, len(changes))
+    progress = Progress(what, [change.is_lab for change in changes], len(team))
     while waiting or any(worker.change for worker in team):
         for worker in team:
             if worker.change is None and waiting:
@@ -188,10 +190,11 @@ def _work(
         for worker in busy:
             if worker.pipe in ready or time.monotonic() - worker.since > limit:
                 outcomes.append(worker.finish(worker.pipe not in ready))
+                progress.note(outcomes[-1].change.is_lab, outcomes[-1].seconds)
                 if until_caught and (outcomes[-1].caught or outcomes[-1].broke):
                     waiting.clear()
         caught = sum(outcome.caught for outcome in outcomes)
-        progress.show(len(outcomes), "" if until_caught else f", {caught} caught")
+        progress.show("" if until_caught else f", {caught} caught")
     progress.end()
     return sorted(outcomes, key=lambda outcome: changes.index(outcome.change))
 

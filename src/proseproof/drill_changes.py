@@ -38,6 +38,11 @@ class Change:
     texts: dict[str, str]
     alone: bool = False  # in one language only, so that pairs and lock are in play
 
+    @property
+    def is_lab(self) -> bool:
+        """True for a change to a lab, which takes longer to prove than a page."""
+        return any(path.endswith(".py") and "/labs/" in path for path in self.texts)
+
 
 class Author:
     """Thinks up changes to a project's pages and sources."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import random
 import re
@@ -62,6 +63,7 @@ def renamed(text: str, names: list[str], chance: random.Random) -> str | None:
     return re.sub(rf"\b{old}\b", new, text, count=1)
 
 
+@functools.lru_cache(maxsize=1024)
 def code_tokens(code: str) -> list[tokenize.TokenInfo]:
     """The code's tokens without comments and line ends, which translations may change."""
     left_out = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE}
@@ -98,12 +100,18 @@ def replaced(code: str, token: tokenize.TokenInfo, new: str) -> str:
     return "\n".join(lines)
 
 
+@functools.lru_cache(maxsize=8192)
 def means_something(old: str, new: str) -> bool:
     """True when both parse, to different trees."""
     try:
-        return ast.dump(ast.parse(old)) != ast.dump(ast.parse(new))
+        return _meaning(old) != ast.dump(ast.parse(new))
     except SyntaxError:
         return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _meaning(code: str) -> str:
+    return ast.dump(ast.parse(code))
 
 
 def with_token(page: Page, block: Block, place: int, old: str, new: str) -> str | None:

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
+from statistics import mean
 from typing import TextIO
 
 EVERY = 20.0  # seconds between two lines in a log
 
 
 class Progress:
-    """One line that is written again and again; in a log, a line now and then."""
+    """One line that is written again and again; in a log, a line now and then.
 
-    def __init__(self, what: str, total: int, out: TextIO | None = None) -> None:
-        self.what, self.total = what, total
+    `kinds` says of each thing to do of which kind it is: what takes as long as the others.
+    """
+
+    def __init__(
+        self, what: str, kinds: Iterable[Hashable], workers: int, out: TextIO | None = None
+    ) -> None:
+        self.what, self.workers = what, workers
+        self.left = Counter(kinds)
+        self.total = self.left.total()
+        self.times: dict[Hashable, list[float]] = defaultdict(list)
         self.out = out or sys.stderr
-        self.began = self.last = time.monotonic()
+        self.last = time.monotonic()
         self.text = ""
 
-    def show(self, done: int, more: str = "") -> None:
-        """Say that `done` are done, and when the rest will be."""
+    def note(self, kind: Hashable, seconds: float) -> None:
+        """One of this kind is done."""
+        self.left[kind] -= 1
+        self.times[kind].append(seconds)
+
+    def show(self, more: str = "") -> None:
+        """Say how many are done, and when the rest will be."""
         now = time.monotonic()
-        left = f", {remaining(now - self.began, done, self.total)}" if done < self.total else ""
-        text = f"{done}/{self.total} {self.what}{more}{left}"
+        done = self.total - self.left.total()
+        text = f"{done}/{self.total} {self.what}{more}{self.remaining()}"
         if self.out.isatty():
             self.out.write(f"\r{text.ljust(len(self.text))}")
             self.out.flush()
@@ -31,16 +47,22 @@ class Progress:
             self.last = now
         self.text = text
 
+    def remaining(self) -> str:
+        """How long the rest takes, if each kind goes on as it did."""
+        left = {kind: count for kind, count in self.left.items() if count}
+        known = [kind for kind in left if self.times[kind]]
+        if not known:
+            return ""
+        minutes = sum(left[kind] * mean(self.times[kind]) for kind in known) / self.workers / 60
+        if len(known) < len(left):
+            return f", more than {_minutes(minutes)} left"
+        return f", about {_minutes(minutes)} left" if minutes >= 1 else ", less than a minute left"
+
     def end(self) -> None:
         """Leave the last line as it is; a log gets it now."""
         print("" if self.out.isatty() else self.text, file=self.out, flush=True)
 
 
-def remaining(seconds: float, done: int, total: int) -> str:
-    """How long the rest takes, if it goes on as it did."""
-    if not done:
-        return "the time left shows once the first is done"
-    minutes = seconds / done * (total - done) / 60
-    if minutes < 1:
-        return "less than a minute left"
-    return f"about {minutes:.0f} minute{'s' * (round(minutes) > 1)} left"
+def _minutes(number: float) -> str:
+    whole = max(1, round(number))
+    return f"{whole} minute{'s' * (whole > 1)}"
