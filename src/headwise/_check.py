@@ -197,22 +197,22 @@ def check_input(name: str, x: Tensor, expected: Sequence[int | str], layer: nn.M
 
 def check_values(name: str, x: Tensor, valid: Tensor, expected: str) -> None:
     """Every value of x is valid: one of few checks that read values."""
-    if can_be_seen(~valid):
+    if not may_hold(valid):
         raise ValueError(f"{name}: got {x[~valid][0].item()!r} in it, expected {expected}")
 
 
-def can_be_seen(wrong: Tensor) -> bool:
-    """Whether anything is True, as far as one can tell.
+def may_hold(valid: Tensor) -> bool:
+    """Whether everything is True, as far as one can tell.
 
-    One cannot while torch.compile, torch.export or torch.jit.trace is at work, on the meta
-    device, under vmap, and of tensors that only pretend to have values.
+    One cannot tell while torch.compile, torch.export or torch.jit.trace is at work, on the meta
+    device, under vmap, and of tensors that only pretend to have values: then it may.
     """
-    if torch.compiler.is_compiling() or wrong.is_meta or being_traced():
-        return False
+    if torch.compiler.is_compiling() or valid.is_meta or being_traced():
+        return True
     try:
-        return bool(wrong.any())
+        return bool(valid.all())
     except RuntimeError:  # vmap and FakeTensorMode say so in errors of their own
-        return False
+        return True
 
 
 def being_traced() -> bool:

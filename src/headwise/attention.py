@@ -31,7 +31,7 @@ def attention(
     Q, K, V = (x.to(torch.promote_types(dtype, torch.float32)) for x in (Q, K, V))
 
     # Q is divided, and not the product: these are fewer numbers, and the product stays smaller.
-    scores = Q / math.sqrt(d_k) @ K.transpose(-2, -1)  # (..., query, key)
+    scores = (Q / math.sqrt(d_k)) @ K.transpose(-2, -1)  # (..., query, key)
     if mask is not None:
         scores = scores + to_additive(mask, scores.dtype)
         # Softmax would turn a row of nothing but -inf into NaN: it shares out 1 over zeros ...

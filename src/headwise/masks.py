@@ -25,7 +25,6 @@ import torch
 from torch import Tensor
 
 from headwise._check import (
-    can_be_seen,
     check_counts,
     check_device,
     check_each,
@@ -38,6 +37,7 @@ from headwise._check import (
     check_sizes,
     check_tensor,
     check_values,
+    may_hold,
     show,
 )
 
@@ -198,7 +198,7 @@ def to_valid_lens(mask: Tensor) -> Tensor:
     rows = _same_for_all_heads(mask)  # (batch, query, key)
     lens = rows.sum(dim=-1)  # (batch, query)
     leading = torch.arange(rows.size(-1), device=rows.device) < lens[..., None]
-    if can_be_seen(rows != leading):
+    if not may_hold(rows == leading):
         raise ValueError(
             "mask: got one that shows a key behind a hidden one, expected leading keys alone; "
             "valid_lens cannot express it"
@@ -280,7 +280,7 @@ def _same_for_all_heads(mask: Tensor) -> Tensor:
             f"mask: got shape {show(mask.shape)}, expected (batch, num_heads or 1, query or 1, key)"
         )
     rows = mask.all(dim=1)  # (batch, query, key)
-    if can_be_seen(mask != rows[:, None]):
+    if not may_hold(mask == rows[:, None]):
         raise ValueError(
             f"mask: got one of shape {show(mask.shape)} in which heads differ, expected all alike; "
             "the other convention has no axis for heads"
@@ -292,7 +292,7 @@ def _keys_alone(mask: Tensor) -> Tensor:
     """The mask without its head and query axes, (batch, key)."""
     rows = _same_for_all_heads(mask)
     keys = rows.all(dim=1)  # (batch, key)
-    if can_be_seen(rows != keys[:, None]):
+    if not may_hold(rows == keys[:, None]):
         raise ValueError(
             f"mask: got one of shape {show(mask.shape)} in which queries differ, expected all "
             "alike; the other convention has no axis for queries"
