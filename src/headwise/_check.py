@@ -1,21 +1,77 @@
 """The checks that every module of the library makes on what it is given.
 
-Each raises a ValueError that names the argument, what came and what was expected. They compare
-shapes and types, hardly ever values, so they cost next to nothing and can be traced by
-torch.compile.
+What is of the wrong kind raises a TypeError, and what has the wrong value, shape, dtype or device
+a ValueError. Both name the argument, what came and what was expected. Checks compare shapes and
+types, hardly ever values, so they cost next to nothing and can be traced; those that do read
+values pass where there are none to read.
 """
 
+import numbers
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from headwise._autocast import multiplied_dtype
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+WIDEST = 2**20  # of one axis of a weight: its square in single precision is four tebibytes
+LARGEST = 2**40  # numbers in one tensor that the library makes
+FARTHEST = 2**53  # position: up to here, double precision tells one from the next
 
 
-def check_sizes(**sizes: int) -> None:
+# Numbers
+
+
+def check_sizes(*, most: int = 2**63 - 1, **sizes: int) -> None:
     """Every size is a whole number of at least 1."""
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ValueError(f"{name}: got {size!r}, expected a whole number of at least 1")
+        check_whole(name, size, 1, most)
+
+
+def check_widths(**widths: int) -> None:
+    """Every width is a whole number of at least 1, and a matrix of it can be had."""
+    check_sizes(most=WIDEST, **widths)
+
+
+def check_lengths(**lengths: int) -> None:
+    """Every length is a whole number of at least 0, and a tensor of all of them can be had."""
+    numel = 1
+    for name, length in lengths.items():
+        check_whole(name, length, 0, LARGEST)
+        if isinstance(length, int) and not torch.compiler.is_compiling():
+            numel *= length
+    if numel > LARGEST:
+        sizes = " and ".join(map(str, lengths.values()))
+        raise ValueError(f"{', '.join(lengths)}: got {sizes}, expected at most {LARGEST} numbers")
+
+
+def check_whole(name: str, x: int, least: int, most: int, expected: str = "a whole number") -> None:
+    """A whole number from least to most. NumPy's will do, and True will not."""
+    if isinstance(x, torch.SymInt) or (isinstance(x, Tensor) and being_traced()):
+        return  # the size of an axis, of which a trace knows no value
+    if isinstance(x, bool) or not isinstance(x, int | numbers.Integral):
+        error = ValueError if isinstance(x, numbers.Real) else TypeError
+        raise error(f"{name}: got {kind(x)}, expected {expected} of at least {least}")
+    if x < least:
+        raise ValueError(f"{name}: got {x!r}, expected {expected} of at least {least}")
+    if x > most:
+        raise ValueError(f"{name}: got {kind(x)}, expected {expected} of at most {most:,}")
+
+
+def check_start(start: int) -> None:
+    """The first of some positions is a position."""
+    check_whole("start", start, 0, FARTHEST, "a position")
+
+
+def check_positions(name: str, start: int, length: int, max_len: int) -> None:
+    """So many positions from start on are among the first max_len."""
+    check_start(start)
+    if start + length > max_len:
+        raise ValueError(
+            f"{name}: got positions {start} to {start + length - 1}, "
+            f"expected 0 to {max_len - 1}, as max_len = {max_len}"
+        )
 
 
 def check_divides(num_heads: int, d_model: int, *, width: str = "d_model") -> None:
@@ -27,12 +83,84 @@ def check_divides(num_heads: int, d_model: int, *, width: str = "d_model") -> No
 
 def check_dropout(dropout: float) -> None:
     """Dropout is a probability."""
+    if isinstance(dropout, bool) or not isinstance(dropout, float | int | numbers.Real):
+        raise TypeError(f"dropout: got {kind(dropout)}, expected a probability from 0 to 1")
     if not 0.0 <= dropout <= 1.0:
         raise ValueError(f"dropout: got {dropout!r}, expected a probability from 0 to 1")
 
 
+def check_flags(**flags: bool) -> None:
+    """Every flag is True or False, and nothing that only counts as one of them."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name}: got {kind(flag)}, expected True or False")
+
+
+# Things
+
+
+def check_kind(name: str, x: object, *classes: type, expected: str | None = None) -> None:
+    """x is of one of the classes."""
+    if not isinstance(x, classes):
+        wanted = expected or " or ".join(one.__name__ for one in classes)
+        raise TypeError(f"{name}: got {kind(x)}, expected {wanted}")
+
+
+def check_each(name: str, xs: Sequence[object], one: type, *, expected: str) -> None:
+    """xs is a list, or another sequence, of such things: a string is no sequence of strings."""
+    if isinstance(xs, str | bytes) or not isinstance(xs, Sequence):
+        raise TypeError(f"{name}: got {kind(xs)}, expected {expected}")
+    for x in xs:
+        if not isinstance(x, one):
+            raise TypeError(f"{name}: got {kind(x)} in it, expected {expected}")
+
+
+def check_callable(name: str, x: object) -> None:
+    """x can be called."""
+    if not callable(x):
+        raise TypeError(f"{name}: got {kind(x)}, expected something to call")
+
+
+def check_floating(name: str, dtype: torch.dtype) -> None:
+    """The dtype is one of floats."""
+    check_kind(name, dtype, torch.dtype, expected="a floating torch.dtype")
+    if dtype not in FLOATS:
+        raise ValueError(f"{name}: got {dtype}, expected a floating torch.dtype")
+
+
+def check_numeric(name: str, dtype: torch.dtype) -> None:
+    """The dtype is one in which 0 and 1 can be written and counted."""
+    check_kind(name, dtype, torch.dtype, expected="a torch.dtype of numbers")
+    if dtype.is_complex or "q" in str(dtype) or "bits" in str(dtype):
+        raise ValueError(f"{name}: got {dtype}, expected a torch.dtype of real numbers")
+
+
+def check_place(device: torch.device | str | None) -> None:
+    """The device is there, so that tensors can be made on it."""
+    if device is None or torch.compiler.is_compiling():
+        return
+    check_kind("device", device, torch.device, str, expected="a torch.device or its name")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, ValueError) as error:
+        raise ValueError(f"device: got {device}, expected one of this machine") from error
+
+
+# Tensors
+
+
+def check_tensor(name: str, x: Tensor) -> None:
+    """x is a tensor of the usual kind, whose numbers all lie in memory."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}: got {kind(x)}, expected a tensor")
+    if x.layout != torch.strided or x.is_nested:
+        layout = "nested" if x.is_nested else x.layout
+        raise ValueError(f"{name}: got a {layout} tensor, expected a dense one")
+
+
 def check_shape(name: str, x: Tensor, expected: Sequence[int | str]) -> None:
     """The shape of x is as expected, where a word stands for any size."""
+    check_tensor(name, x)
     if x.dim() == len(expected):
         for size, wanted in zip(x.shape, expected, strict=True):
             if not isinstance(wanted, str) and size != wanted:
@@ -49,20 +177,72 @@ def check_device(name: str, x: Tensor, reference: str, like: Tensor) -> None:
 
 
 def check_alike(name: str, x: Tensor, reference: str, like: Tensor) -> None:
-    """Both tensors lie on one device and have one dtype; under autocast dtypes may differ."""
+    """Both tensors lie on one device and have one dtype, if need be thanks to autocast."""
     check_device(name, x, reference, like)
-    if x.dtype != like.dtype and not torch.is_autocast_enabled(x.device.type):
+    if x.dtype != like.dtype and multiplied_dtype(x) != multiplied_dtype(like):
         raise ValueError(f"{name}: got dtype {x.dtype}, expected {like.dtype}, as {reference}")
 
 
-def check_values(name: str, x: Tensor, valid: Tensor, expected: str) -> None:
-    """Every value of x is valid.
+def check_input(name: str, x: Tensor, expected: Sequence[int | str], layer: nn.Module) -> None:
+    """x has the expected shape, and the dtype and device of the layer that reads it."""
+    check_shape(name, x, expected)
+    weight = getattr(layer, "weight", None)
+    if not isinstance(weight, Tensor):  # a wrapper around the layer, or a quantized one
+        weight = next(layer.parameters(), None)
+    if weight is not None:
+        check_alike(name, x, "the weights", weight)
+    elif not x.is_floating_point():
+        raise ValueError(f"{name}: got dtype {x.dtype}, expected a floating one")
 
-    The one check that reads values, for masks that come from elsewhere. It passes where there
-    are none to read: while torch.compile traces, and on the meta device.
-    """
-    if not torch.compiler.is_compiling() and not x.is_meta and not valid.all():
+
+def check_values(name: str, x: Tensor, valid: Tensor, expected: str) -> None:
+    """Every value of x is valid: one of few checks that read values."""
+    if not may_hold(valid):
         raise ValueError(f"{name}: got {x[~valid][0].item()!r} in it, expected {expected}")
+
+
+def may_hold(valid: Tensor) -> bool:
+    """Whether everything is True, as far as one can tell.
+
+    One cannot tell while torch.compile, torch.export or torch.jit.trace is at work, on the meta
+    device, under vmap, and of tensors that only pretend to have values: then it may.
+    """
+    if torch.compiler.is_compiling() or valid.is_meta or being_traced():
+        return True
+    try:
+        return bool(valid.all())
+    except RuntimeError:  # vmap and FakeTensorMode say so in errors of their own
+        return True
+
+
+def being_traced() -> bool:
+    """Whether torch.jit.trace is at work, to which sizes are tensors."""
+    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
+
+
+def check_counts(name: str, counts: Tensor, **length: int) -> None:
+    """Every count is a whole number from 0 to a length, which goes by its own name."""
+    check_tensor(name, counts)
+    check_integers(name, counts)
+    check_lengths(**length)
+    (most,) = length.values()
+    counts = counts.long()  # a narrow dtype could not even hold the length
+    check_values(name, counts, (counts >= 0) & (counts <= most), f"0 to {most}")
+
+
+def check_integers(name: str, x: Tensor) -> None:
+    """The dtype of x is one of whole numbers."""
+    if x.dtype == torch.bool or x.is_floating_point() or x.is_complex():
+        raise ValueError(f"{name}: got dtype {x.dtype}, expected one of whole numbers")
+
+
+def check_tokens(name: str, tokens: Tensor, shape: Sequence[int | str], vocab: int) -> None:
+    """Tokens of this shape, each of them one of so many."""
+    check_shape(name, tokens, shape)
+    if tokens.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"{name}: got dtype {tokens.dtype}, expected tokens in torch.int64")
+    known = (tokens >= 0) & (tokens < vocab)
+    check_values(name, tokens, known, f"tokens from 0 to {vocab - 1}")
 
 
 def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str = "mask") -> None:
@@ -72,6 +252,7 @@ def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str =
     a mask (batch, query, key) would meet scores (batch, num_heads, query, key) with its batch
     axis on the heads, and where the sizes happen to agree nothing would fail.
     """
+    check_tensor(name, mask)
     if mask.dtype != torch.bool:
         raise ValueError(
             f"{name}: got dtype {mask.dtype}, expected torch.bool, where True may be seen; "
@@ -93,7 +274,8 @@ def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str =
 
 def check_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float) -> None:
     """Q, K, V and the mask fit together: (..., query, d_k), (..., key, d_k), (..., key, d_v)."""
-    if Q.dim() < 2 or Q.size(-1) == 0 or not Q.is_floating_point():
+    check_tensor("Q", Q)
+    if Q.dim() < 2 or Q.size(-1) == 0 or Q.dtype not in FLOATS:
         raise ValueError(
             f"Q: got shape {show(Q.shape)} of {Q.dtype}, expected (..., query, d_k) of floats"
         )
@@ -107,6 +289,17 @@ def check_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropou
     check_dropout(dropout)
 
 
+# Words for messages
+
+
 def show(shape: Sequence[int | str]) -> str:
     """A shape as one writes it: (2, 5, d_model)."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def kind(x: object) -> str:
+    """What came, in short: a number or a word as it is, and of anything else its class."""
+    if x is None or isinstance(x, str | bytes | numbers.Number):
+        text = repr(x)
+        return text if len(text) <= 60 else f"{text[:57]}..."
+    return f"{'an' if type(x).__name__[0] in 'aeiouAEIOU' else 'a'} {type(x).__name__}"

@@ -4,12 +4,15 @@ from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses import FakeTensor
 
-from headwise._check import show
+from headwise._check import check_kind, show
 from headwise.multi_head import MultiHeadAttention
 from headwise.single_head import LinearHead, ParameterHead
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
+LINEAR = (MultiHeadAttention, SeparateInputs, MethodSteps, FoldedHeads, OneHides, LinearHead)
+BARE = (ParameterOnly, ParameterHead)  # parameters without nn.Linear around them
 Target = TypeVar("Target", bound=nn.Module)
 
 
@@ -32,7 +35,8 @@ def convert(source: nn.Module, target: Target) -> Target:
     conventions stay the target's own. What the target cannot hold raises a ValueError, and
     then nothing has been copied.
     """
-    theirs, ours = projections(source), projections(target)
+    theirs, ours = _projections("source", source), _projections("target", target)
+    _check_writable(target, theirs, ours)
     if head_count(source) != head_count(target):
         raise ValueError(
             f"target: got num_heads = {head_count(target)}, "
@@ -59,45 +63,75 @@ def convert(source: nn.Module, target: Target) -> Target:
 
 def projections(module: nn.Module) -> dict[str, Projection]:
     """The projections W_q, W_k, W_v and W_o of the module, all in one layout."""
-    match module:
-        case ParameterOnly() | ParameterHead():
-            return {
-                "W_q": Projection(module.W_q.T, module.b_q),
-                "W_k": Projection(module.W_k.T, module.b_k),
-                "W_v": Projection(module.W_v.T, module.b_v),
-                "W_o": Projection(module.W_o.T, module.b_o),
-            }
-        case nn.MultiheadAttention():
-            return _of_torch(module)
-        case (
-            MultiHeadAttention()
-            | SeparateInputs()
-            | MethodSteps()
-            | FoldedHeads()
-            | OneHides()
-            | LinearHead()
-        ):
-            return {
-                "W_q": Projection(module.W_q.weight, module.W_q.bias),
-                "W_k": Projection(module.W_k.weight, module.W_k.bias),
-                "W_v": Projection(module.W_v.weight, module.W_v.bias),
-                "W_o": Projection(module.W_o.weight, module.W_o.bias),
-            }
-    raise ValueError(
-        f"module: got {type(module).__name__}, expected nn.MultiheadAttention or an attention "
-        "module of headwise"
-    )
+    return _projections("module", module)
 
 
 def head_count(module: nn.Module) -> int:
     """How many heads the module has; a single head is one."""
+    _check_form("module", module)
     return int(getattr(module, "num_heads", 1))
 
 
-def _of_torch(module: nn.MultiheadAttention) -> dict[str, Projection]:
+def _projections(name: str, module: nn.Module) -> dict[str, Projection]:
+    _check_form(name, module)
+    if isinstance(module, nn.MultiheadAttention):
+        return _of_torch(name, module)
+    found = {}
+    for letter in "qkvo":
+        layer = getattr(module, f"W_{letter}")
+        if isinstance(module, BARE):
+            found[f"W_{letter}"] = Projection(layer.T, getattr(module, f"b_{letter}"))
+        else:
+            found[f"W_{letter}"] = _of_linear(name, f"W_{letter}", layer)
+    return found
+
+
+def _of_linear(name: str, letter: str, layer: nn.Module) -> Projection:
+    if not isinstance(layer, nn.Linear):
+        raise ValueError(f"{name}: got {type(layer).__name__} for {letter}, expected nn.Linear")
+    return Projection(layer.weight, layer.bias)
+
+
+def _check_form(name: str, module: nn.Module) -> None:
+    expected = "nn.MultiheadAttention or an attention module of headwise"
+    check_kind(name, module, nn.Module, expected=expected)
+    if not isinstance(module, (nn.MultiheadAttention, *LINEAR, *BARE)):
+        raise ValueError(f"{name}: got {type(module).__name__}, expected {expected}")
+
+
+def _check_writable(
+    target: nn.Module, theirs: dict[str, Projection], ours: dict[str, Projection]
+) -> None:
+    """The source can be read, and writing to a tensor of the target changes that and no other."""
+    places: dict[int, str] = {}
+    for letter, tensor in _tensors("source", theirs):
+        places.setdefault(tensor.data_ptr(), letter)
+    own = {parameter.untyped_storage().data_ptr() for parameter in target.parameters()}
+    for letter, tensor in _tensors("target", ours):
+        if tensor.untyped_storage().data_ptr() not in own:
+            raise ValueError(
+                f"target: got {letter} that is computed from others, expected a parameter"
+            )
+        other = places.setdefault(tensor.data_ptr(), letter)
+        if other != letter:
+            raise ValueError(
+                f"target: got {letter} and {other} that share a parameter, expected one for each"
+            )
+
+
+def _tensors(name: str, side: dict[str, Projection]) -> list[tuple[str, Tensor]]:
+    """Weights and biases, each with the letter of its projection; all of them have values."""
+    found = [(letter, x) for letter, both in side.items() for x in both if x is not None]
+    for letter, tensor in found:
+        if tensor.is_meta or isinstance(tensor, FakeTensor):
+            raise ValueError(f"{name}: got {letter} without values, expected some")
+    return found
+
+
+def _of_torch(name: str, module: nn.MultiheadAttention) -> dict[str, Projection]:
     if module.bias_k is not None or module.add_zero_attn:
         raise ValueError(
-            "module: got nn.MultiheadAttention with add_bias_kv or add_zero_attn, expected one "
+            f"{name}: got nn.MultiheadAttention with add_bias_kv or add_zero_attn, expected one "
             "without: no other form has such a key"
         )
     if module.in_proj_weight is None:
@@ -106,5 +140,5 @@ def _of_torch(module: nn.MultiheadAttention) -> dict[str, Projection]:
         weights = list(module.in_proj_weight.chunk(3))
     biases = [None] * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
     named = zip(("W_q", "W_k", "W_v"), weights, biases, strict=True)
-    out = Projection(module.out_proj.weight, module.out_proj.bias)
-    return {name: Projection(W, b) for name, W, b in named} | {"W_o": out}
+    out = _of_linear(name, "W_o", module.out_proj)
+    return {letter: Projection(W, b) for letter, W, b in named} | {"W_o": out}

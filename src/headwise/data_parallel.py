@@ -6,7 +6,6 @@ The same command trains on GPUs, one to a process, and without them on the CPU. 
 `python -m`, it is a single process.
 """
 
-import argparse
 import os
 import signal
 import sys
@@ -26,6 +25,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from headwise._check import (
+    check_integers,
+    check_kind,
+    check_shape,
+    check_sizes,
+    check_tensor,
+    check_whole,
+    kind,
+)
+from headwise._command import Parser
 from headwise.transformer import Transformer
 
 BATCH, SEQ_LEN, VOCAB = 16, 6, 12
@@ -39,6 +48,7 @@ def joined(timeout: float) -> Iterator[torch.device]:
     A member that is lost ends all others, each with a message and a code that is not 0: they
     notice a closed connection at once, torchrun's signal, or silence for `timeout` seconds.
     """
+    _check_group(timeout)
     accelerator = torch.accelerator.current_accelerator(check_available=True)
     local_rank = int(os.environ.get("LOCAL_RANK", 0))
     device = torch.device(accelerator.type, local_rank) if accelerator else torch.device("cpu")
@@ -74,8 +84,29 @@ def joined(timeout: float) -> Iterator[torch.device]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _check_group(timeout: float) -> None:
+    """The timeout can be waited for, and the environment names a whole group or none."""
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout: got {kind(timeout)}, expected seconds")
+    if not 0 < timeout < 1e6:
+        raise ValueError(f"timeout: got {timeout}, expected seconds, more than 0")
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"):
+        value = os.environ.get(name, "0")
+        if not value.isdecimal():
+            raise ValueError(f"{name}: got {value!r}, expected a whole number")
+    if "RANK" not in os.environ:
+        return
+    for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        if name not in os.environ:
+            raise ValueError(f"{name}: got none beside RANK, expected what torchrun sets")
+    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if rank >= world_size:
+        raise ValueError(f"RANK: got {rank}, expected one below WORLD_SIZE = {world_size}")
+
+
 def whole_batch(step: int) -> Tensor:
     """The tokens of one step, (batch, seq_len), the same in every process."""
+    check_whole("step", step, 0, 2**63 - 1)
     generator = torch.Generator().manual_seed(step)
     return torch.randint(FIRST, VOCAB, (BATCH, SEQ_LEN), generator=generator)
 
@@ -85,6 +116,7 @@ def share(rows: Tensor) -> Tensor:
 
     Gradients are averaged over processes. Were one share smaller, its rows would weigh more.
     """
+    check_tensor("rows", rows)
     rank, world_size = dist.get_rank(), dist.get_world_size()
     if len(rows) % world_size:
         raise ValueError(f"rows: got {len(rows)}, expected a multiple of {world_size} processes")
@@ -93,12 +125,18 @@ def share(rows: Tensor) -> Tensor:
 
 def small_model() -> Transformer:
     """A Transformer that starts with the same parameters every time, without dropout."""
-    torch.manual_seed(0)
-    return Transformer(VOCAB, VOCAB, d_model=32, num_heads=4, num_layers=1, dropout=0.0, pad=PAD)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        torch.manual_seed(0)
+        return Transformer(
+            VOCAB, VOCAB, d_model=32, num_heads=4, num_layers=1, dropout=0.0, pad=PAD
+        )
 
 
 def reversal_loss(model: nn.Module, tokens: Tensor) -> Tensor:
     """How badly the model writes the tokens (batch, seq_len) backwards."""
+    check_kind("model", model, nn.Module)
+    check_shape("tokens", tokens, ("batch", "seq_len"))
+    check_integers("tokens", tokens)
     target = tokens.flip(1)
     so_far = F.pad(target[:, :-1], (1, 0), value=BOS)  # (batch, seq_len)
     logits = model(tokens, so_far)  # (batch, seq_len, vocab)
@@ -107,6 +145,9 @@ def reversal_loss(model: nn.Module, tokens: Tensor) -> Tensor:
 
 def train(model: nn.Module, device: torch.device, steps: int) -> Iterator[float]:
     """The loss of each whole batch, while the copies of the model learn in step."""
+    check_kind("model", model, nn.Module)
+    check_kind("device", device, torch.device)
+    check_sizes(steps=steps)
     copy = DistributedDataParallel(model.to(device))  # all start from the parameters of rank 0
     optimizer = torch.optim.SGD(copy.parameters(), lr=0.03, momentum=0.9)
     for step in range(steps):
@@ -122,12 +163,20 @@ def train(model: nn.Module, device: torch.device, steps: int) -> Iterator[float]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, and print the loss from one process."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(prog="python -m headwise.data_parallel", description=__doc__)
     parser.add_argument("--steps", type=int, default=200, help="how many batches to train on")
     parser.add_argument(
         "--timeout", type=float, default=60, help="seconds to wait for another process"
     )
     options = parser.parse_args(arguments)
+    try:
+        check_sizes(steps=options.steps)
+        _check_group(options.timeout)
+        world_size = int(os.environ["WORLD_SIZE"]) if "RANK" in os.environ else 1
+        if BATCH % world_size:
+            raise ValueError(f"WORLD_SIZE: got {world_size}, expected a divisor of {BATCH} rows")
+    except ValueError as error:
+        parser.error(str(error))
     with joined(options.timeout) as device:
         for step, loss in enumerate(train(small_model(), device, options.steps)):
             if dist.get_rank() == 0:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headwise._check import check_dropout, check_shape, check_sizes
+from headwise._check import check_dropout, check_input, check_kind, check_widths
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -29,9 +29,11 @@ class FeedForward(nn.Module):
         activation: str = "relu",
     ) -> None:
         super().__init__()
+        check_widths(d_model=d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
-        check_sizes(d_model=d_model, d_ff=d_ff)
+        check_widths(d_ff=d_ff)
         check_dropout(dropout)
+        check_kind("activation", activation, str)
         if activation not in ACTIVATIONS:
             raise ValueError(
                 f"activation: got {activation!r}, expected one of {sorted(ACTIVATIONS)}"
@@ -43,7 +45,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, seq_len, d_model), each position worked on by itself: same shape."""
-        check_shape("x", x, ("batch", "seq_len", self.d_model))
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.W_1)
         hidden = ACTIVATIONS[self.activation](self.W_1(x))  # (batch, seq_len, d_ff)
         out: Tensor = self.W_2(self.dropout(hidden))  # (batch, seq_len, d_model)
         return out

@@ -1,10 +1,15 @@
 """One layer of the encoder and one of the decoder, each with the norm before or after."""
 
-from dataclasses import dataclass, field
-
 from torch import Tensor, nn
 
-from headwise._check import check_dropout, check_sizes
+from headwise._check import (
+    check_dropout,
+    check_flags,
+    check_input,
+    check_kind,
+    check_mask,
+    check_widths,
+)
 from headwise.feed_forward import FeedForward
 from headwise.multi_head import KeyValueCache, MultiHeadAttention
 
@@ -18,20 +23,24 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, *, dropout: float = 0.1, norm_first: bool = False) -> None:
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_widths(d_model=d_model)
         check_dropout(dropout)
-        self.norm_first = norm_first
+        check_flags(norm_first=norm_first)
+        self.d_model, self.norm_first = d_model, norm_first
         self.norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def enter(self, x: Tensor) -> Tensor:
         """What the sublayer reads, (batch, seq_len, d_model)."""
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.norm)
         if self.norm_first:
             x = self.norm(x)
         return x
 
     def leave(self, x: Tensor, change: Tensor) -> Tensor:
         """x with the sublayer's change added to it, (batch, seq_len, d_model)."""
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.norm)
+        check_input("change", change, x.shape, self.norm)
         x = x + self.dropout(change)
         if not self.norm_first:
             x = self.norm(x)
@@ -62,7 +71,7 @@ class EncoderLayer(nn.Module):
         norm_first: bool = False,
     ) -> None:
         super().__init__()
-        self.d_model = d_model
+        self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
         self.residual_1 = Residual(d_model, dropout=dropout, norm_first=norm_first)
@@ -85,6 +94,7 @@ class EncoderLayer(nn.Module):
             is_causal: no position sees a later one, as a decoder without a memory needs.
             need_weights: also return the weights, (batch, num_heads, seq_len, seq_len).
         """
+        self._check(x, mask, is_causal, need_weights)
         h = self.residual_1.enter(x)
         out = self.attention(h, mask=mask, is_causal=is_causal, need_weights=need_weights)
         if need_weights:
@@ -95,13 +105,35 @@ class EncoderLayer(nn.Module):
         x = self.residual_2.leave(x, self.feed_forward(h))
         return (x, weights) if need_weights else x
 
+    def _check(self, x: Tensor, mask: Tensor | None, is_causal: bool, need_weights: bool) -> None:
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.attention)
+        check_flags(is_causal=is_causal, need_weights=need_weights)
+        if mask is not None:
+            check_mask(mask, (x.size(0), self.num_heads, x.size(1), x.size(1)), x)
 
-@dataclass
+
 class LayerCache:
     """What a decoder layer keeps between calls: keys and values, its own and the memory's."""
 
-    own: KeyValueCache = field(default_factory=KeyValueCache)
-    memory: KeyValueCache = field(default_factory=lambda: KeyValueCache(fixed=True))
+    def __init__(
+        self, own: KeyValueCache | None = None, memory: KeyValueCache | None = None
+    ) -> None:
+        self.own = KeyValueCache() if own is None else own
+        self.memory = KeyValueCache(fixed=True) if memory is None else memory
+        for name, part, fixed in (("own", self.own, False), ("memory", self.memory, True)):
+            check_kind(name, part, KeyValueCache)
+            if part.fixed is not fixed:
+                raise ValueError(f"{name}: got fixed={part.fixed}, expected {fixed}")
+
+    def copy(self) -> "LayerCache":
+        """Another cache for the same layer that goes its own way."""
+        return LayerCache(self.own.copy(), self.memory.copy())
+
+    def update(self, other: "LayerCache") -> None:
+        """Hold what the other cache holds."""
+        check_kind("other", other, LayerCache)
+        self.own.update(other.own)
+        self.memory.update(other.memory)
 
 
 class DecoderLayer(nn.Module):
@@ -121,7 +153,7 @@ class DecoderLayer(nn.Module):
         norm_first: bool = False,
     ) -> None:
         super().__init__()
-        self.d_model = d_model
+        self.d_model, self.num_heads = d_model, num_heads
         self.self_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
@@ -151,13 +183,14 @@ class DecoderLayer(nn.Module):
             memory_mask: the same for the memory, (batch, num_heads, seq_len, src_len).
             need_weights: also return the weights of both attentions,
                 (batch, num_heads, seq_len, key_len) and (batch, num_heads, seq_len, src_len).
-            cache: what earlier calls kept; this call adds to it.
+            cache: what earlier calls kept; this call adds to it once it has succeeded.
         """
-        own, fixed = (None, None) if cache is None else (cache.own, cache.memory)
+        self._check(x, memory, mask, memory_mask, need_weights, cache)
+        grown = LayerCache() if cache is None else cache.copy()
 
         h = self.residual_1.enter(x)
         out = self.self_attention(
-            h, mask=mask, is_causal=True, need_weights=need_weights, cache=own
+            h, mask=mask, is_causal=True, need_weights=need_weights, cache=grown.own
         )
         if need_weights:
             out, weights = out
@@ -165,7 +198,7 @@ class DecoderLayer(nn.Module):
 
         h = self.residual_2.enter(x)
         out = self.cross_attention(
-            h, memory, mask=memory_mask, need_weights=need_weights, cache=fixed
+            h, memory, mask=memory_mask, need_weights=need_weights, cache=grown.memory
         )
         if need_weights:
             out, memory_weights = out
@@ -173,4 +206,29 @@ class DecoderLayer(nn.Module):
 
         h = self.residual_3.enter(x)
         x = self.residual_3.leave(x, self.feed_forward(h))
+        if cache is not None:
+            cache.update(grown)
         return (x, weights, memory_weights) if need_weights else x
+
+    def _check(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        memory_mask: Tensor | None,
+        need_weights: bool,
+        cache: LayerCache | None,
+    ) -> None:
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.self_attention)
+        batch, seq_len, _ = x.shape
+        check_input("memory", memory, (batch, "src_len", self.d_model), self.cross_attention)
+        check_flags(need_weights=need_weights)
+        key_len = seq_len
+        if cache is not None:
+            check_kind("cache", cache, LayerCache)
+            key_len += cache.own.length
+        scores = (batch, self.num_heads, seq_len)
+        if mask is not None:
+            check_mask(mask, (*scores, key_len), x)
+        if memory_mask is not None:
+            check_mask(memory_mask, (*scores, memory.size(1)), x, name="memory_mask")

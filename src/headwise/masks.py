@@ -14,7 +14,9 @@ convention X, to_X goes there from ours, and from_X comes back:
 | zero_hides | code that fills where mask == 0 | as ours, or (batch, query, key) | 0 |
 | one_hides | code that adds mask * -1e9 | as ours | 1 |
 
-A mask that the other convention cannot express raises a ValueError.
+A mask that the other convention cannot express raises a ValueError. To tell, one has to read the
+mask: where its values cannot be read (torch.compile, torch.export, vmap, the meta device) that
+check is left out, and the caller answers for the mask.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,22 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from headwise._check import check_device, check_mask, check_shape, check_values, show
+from headwise._check import (
+    check_counts,
+    check_device,
+    check_each,
+    check_floating,
+    check_lengths,
+    check_mask,
+    check_numeric,
+    check_place,
+    check_shape,
+    check_sizes,
+    check_tensor,
+    check_values,
+    may_hold,
+    show,
+)
 
 
 def causal_mask(
@@ -34,10 +51,8 @@ def causal_mask(
     as many keys as queries.
     """
     key_len = seq_len if key_len is None else key_len
-    if seq_len < 0 or key_len < 0:
-        raise ValueError(
-            f"seq_len, key_len: got {seq_len} and {key_len}, expected lengths of at least 0"
-        )
+    check_lengths(seq_len=seq_len, key_len=key_len)
+    check_place(device)
     visible = torch.ones(seq_len, key_len, dtype=torch.bool, device=device)
     return visible.tril(key_len - seq_len)  # (seq_len, key_len)
 
@@ -45,13 +60,15 @@ def causal_mask(
 def padding_mask(lengths: Tensor, seq_len: int | None = None) -> Tensor:
     """A mask (batch, 1, 1, seq_len) in which the first lengths[b] keys of item b are seen.
 
-    lengths is (batch,); seq_len is the longest of them by default.
+    lengths is (batch,), in whole numbers; seq_len is the longest of them by default, and has to
+    be given where that cannot be read, as in torch.export.
     """
     check_shape("lengths", lengths, ("batch",))
-    if seq_len is None:
-        seq_len = int(lengths.max()) if len(lengths) else 0
-    check_values("lengths", lengths, (lengths >= 0) & (lengths <= seq_len), f"0 to {seq_len}")
-    return from_valid_lens(lengths, seq_len)
+    seq_len = _longest(lengths) if seq_len is None else seq_len
+    check_counts("lengths", lengths, seq_len=seq_len)
+    keys = torch.arange(seq_len, device=lengths.device)  # (seq_len,)
+    visible = keys < lengths.long()[:, None]  # (batch, seq_len)
+    return visible[:, None, None, :]  # (batch, 1, 1, seq_len)
 
 
 def combine(*masks: Tensor | None) -> Tensor | None:
@@ -64,16 +81,16 @@ def combine(*masks: Tensor | None) -> Tensor | None:
     for mask in masks:
         if mask is None:
             continue
-        _check_boolean("mask", mask)
+        _check_boolean("masks", mask)
         if combined is None:
-            combined = mask
+            combined = mask.clone()  # so that whoever changes the result changes no mask
             continue
-        check_device("mask", mask, "the one before", combined)
+        check_device("masks", mask, "the one before", combined)
         sizes = zip(reversed(mask.shape), reversed(combined.shape), strict=False)
         axes = {2, mask.dim(), combined.dim()}
         if len(axes) > 2 or any(m != n and 1 not in (m, n) for m, n in sizes):
             raise ValueError(
-                f"mask: got shapes {show(combined.shape)} and {show(mask.shape)}, expected two "
+                f"masks: got shapes {show(combined.shape)} and {show(mask.shape)}, expected two "
                 "that broadcast together, each of 2 axes or of as many as the other"
             )
         combined = combined & mask
@@ -98,7 +115,8 @@ def to_attn_mask(mask: Tensor, scores: Sequence[int]) -> Tensor:
     Returns (query, key) where the mask has two axes, so is the same for every batch item
     and head, and otherwise (batch * num_heads, query, key).
     """
-    if len(scores) != 4:
+    check_each("scores", scores, int, expected="the sizes (batch, num_heads, query, key)")
+    if len(scores) != 4 or min(scores) < 0:
         raise ValueError(
             f"scores: got {show(scores)}, expected the sizes (batch, num_heads, query, key)"
         )
@@ -116,10 +134,11 @@ def from_attn_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
     (query, key) stays two axes; (batch * num_heads, query, key) becomes four.
     """
     _check_boolean("attn_mask", attn_mask)
+    check_sizes(num_heads=num_heads)
     if attn_mask.dim() == 2:
         return ~attn_mask
     check_shape("attn_mask", attn_mask, ("batch * num_heads", "query", "key"))
-    if num_heads < 1 or len(attn_mask) % num_heads:
+    if len(attn_mask) % num_heads:
         raise ValueError(
             f"attn_mask: got shape {show(attn_mask.shape)}, expected a first axis of "
             f"batch * num_heads, with num_heads = {num_heads}"
@@ -143,6 +162,7 @@ def from_key_padding_mask(key_padding_mask: Tensor) -> Tensor:
 def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """A mask to add to the scores: 0 where a key is seen, -inf where it is not."""
     _check_boolean("mask", mask)
+    check_floating("dtype", dtype)
     return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)
 
 
@@ -151,6 +171,7 @@ def from_additive(additive: Tensor) -> Tensor:
 
     Other numbers are a bias rather than a mask, and raise a ValueError.
     """
+    check_tensor("additive", additive)
     if not additive.is_floating_point():
         raise ValueError(f"additive: got dtype {additive.dtype}, expected a floating one")
     hidden = additive <= torch.finfo(additive.dtype).min
@@ -176,7 +197,8 @@ def to_valid_lens(mask: Tensor) -> Tensor:
     """
     rows = _same_for_all_heads(mask)  # (batch, query, key)
     lens = rows.sum(dim=-1)  # (batch, query)
-    if not torch.equal(rows, torch.arange(rows.size(-1), device=rows.device) < lens[..., None]):
+    leading = torch.arange(rows.size(-1), device=rows.device) < lens[..., None]
+    if not may_hold(rows == leading):
         raise ValueError(
             "mask: got one that shows a key behind a hidden one, expected leading keys alone; "
             "valid_lens cannot express it"
@@ -186,20 +208,23 @@ def to_valid_lens(mask: Tensor) -> Tensor:
 
 def from_valid_lens(valid_lens: Tensor, key_len: int) -> Tensor:
     """Our mask from valid_lens: (batch,) gives (batch, 1, 1, key_len), (batch, query) gives
-    (batch, 1, query, key_len).
+    (batch, 1, query, key_len). The lengths are whole numbers from 0 to key_len.
     """
+    check_tensor("valid_lens", valid_lens)
     if valid_lens.dim() not in (1, 2):
         raise ValueError(
             f"valid_lens: got shape {show(valid_lens.shape)}, expected (batch,) or (batch, query)"
         )
+    check_counts("valid_lens", valid_lens, key_len=key_len)
     lens = valid_lens[:, None] if valid_lens.dim() == 1 else valid_lens
     keys = torch.arange(key_len, device=valid_lens.device)
-    return keys < lens[:, None, :, None]  # (batch, 1, query, key_len)
+    return keys < lens.long()[:, None, :, None]  # (batch, 1, query, key_len)
 
 
 def to_zero_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
     """A mask of the same shape in which 0 hides and 1 shows."""
     _check_boolean("mask", mask)
+    check_numeric("dtype", dtype)
     return mask.to(dtype)
 
 
@@ -212,6 +237,7 @@ def from_zero_hides(zero_hides: Tensor) -> Tensor:
 def to_one_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
     """A mask of the same shape in which 1 hides and 0 shows."""
     _check_boolean("mask", mask)
+    check_numeric("dtype", dtype)
     return (~mask).to(dtype)
 
 
@@ -222,15 +248,28 @@ def from_one_hides(one_hides: Tensor) -> Tensor:
 
 def as_boolean(name: str, x: Tensor) -> Tensor:
     """A mask of zeros and ones as a boolean one; a boolean one stays as it is."""
+    check_tensor(name, x)
     if x.dtype == torch.bool:
         return x
+    check_numeric(name, x.dtype)
     check_values(name, x, (x == 0) | (x == 1), "0 and 1 alone")
     return x != 0
 
 
 def _check_boolean(name: str, mask: Tensor) -> None:
+    check_tensor(name, mask)
     if mask.dtype != torch.bool:
         raise ValueError(f"{name}: got dtype {mask.dtype}, expected torch.bool")
+
+
+def _longest(lengths: Tensor) -> int:
+    """The longest of the lengths, 0 if there is none."""
+    try:
+        return max(0, int(lengths.max())) if len(lengths) else 0
+    except RuntimeError:  # they have no values: on the meta device, under vmap, in an export
+        raise ValueError(
+            "seq_len: got None, expected a length, as `lengths` cannot be read here"
+        ) from None
 
 
 def _same_for_all_heads(mask: Tensor) -> Tensor:
@@ -241,7 +280,7 @@ def _same_for_all_heads(mask: Tensor) -> Tensor:
             f"mask: got shape {show(mask.shape)}, expected (batch, num_heads or 1, query or 1, key)"
         )
     rows = mask.all(dim=1)  # (batch, query, key)
-    if not torch.equal(rows, mask.any(dim=1)):
+    if not may_hold(mask == rows[:, None]):
         raise ValueError(
             f"mask: got one of shape {show(mask.shape)} in which heads differ, expected all alike; "
             "the other convention has no axis for heads"
@@ -253,7 +292,7 @@ def _keys_alone(mask: Tensor) -> Tensor:
     """The mask without its head and query axes, (batch, key)."""
     rows = _same_for_all_heads(mask)
     keys = rows.all(dim=1)  # (batch, key)
-    if not torch.equal(keys, rows.any(dim=1)):
+    if not may_hold(rows == keys[:, None]):
         raise ValueError(
             f"mask: got one of shape {show(mask.shape)} in which queries differ, expected all "
             "alike; the other convention has no axis for queries"

@@ -6,7 +6,19 @@ from typing import Literal, overload
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_alike, check_divides, check_dropout, check_shape, check_sizes
+from headwise._check import (
+    WIDEST,
+    check_alike,
+    check_divides,
+    check_dropout,
+    check_flags,
+    check_input,
+    check_kind,
+    check_mask,
+    check_shape,
+    check_sizes,
+    check_widths,
+)
 from headwise.attention import attention, fused_attention
 from headwise.heads import merge_heads, split_heads
 from headwise.masks import causal_mask, combine
@@ -39,15 +51,17 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        check_sizes(d_model=d_model, num_heads=num_heads)
+        check_widths(d_model=d_model, num_heads=num_heads)
         if d_k is None:
             check_divides(num_heads, d_model)
             d_k = d_model // num_heads
         d_v = d_k if d_v is None else d_v
         key_dim = d_model if key_dim is None else key_dim
         value_dim = key_dim if value_dim is None else value_dim
-        check_sizes(d_k=d_k, d_v=d_v, key_dim=key_dim, value_dim=value_dim)
+        check_sizes(d_k=d_k, d_v=d_v, most=WIDEST // num_heads)
+        check_widths(key_dim=key_dim, value_dim=value_dim)
         check_dropout(dropout)
+        check_flags(bias=bias)
         self.d_model, self.num_heads, self.d_k, self.d_v = d_model, num_heads, d_k, d_v
         self.key_dim, self.value_dim, self.dropout = key_dim, value_dim, dropout
 
@@ -107,7 +121,7 @@ class MultiHeadAttention(nn.Module):
         """
         key = query if key is None else key
         value = key if value is None else value
-        self._check(query, key, value)
+        self._check(query, key, value, mask, cache, is_causal, need_weights)
         dropout = self.dropout if self.training else 0.0
 
         Q = split_heads(self.W_q(query), self.num_heads)  # (batch, num_heads, seq_len, d_k)
@@ -130,16 +144,35 @@ class MultiHeadAttention(nn.Module):
 
     def project_keys(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """K (batch, num_heads, key_len, d_k) and V (batch, num_heads, key_len, d_v)."""
+        check_input("key", key, ("batch", "key_len", self.key_dim), self.W_k)
+        check_input("value", value, (key.size(0), key.size(1), self.value_dim), self.W_v)
         K = split_heads(self.W_k(key), self.num_heads)  # (batch, num_heads, key_len, d_k)
         V = split_heads(self.W_v(value), self.num_heads)  # (batch, num_heads, key_len, d_v)
         return K, V
 
-    def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        check_shape("query", query, ("batch", "seq_len", self.d_model))
-        check_shape("key", key, (query.size(0), "key_len", self.key_dim))
-        check_shape("value", value, (query.size(0), key.size(1), self.value_dim))
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            check_alike(name, x, "the weights", self.W_q.weight)
+    def _check(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        cache: "KeyValueCache | None",
+        is_causal: bool,
+        need_weights: bool,
+    ) -> None:
+        self._check_inputs(query, key, value)
+        check_flags(is_causal=is_causal, need_weights=need_weights)
+        key_len = key.size(1)
+        if cache is not None:
+            check_kind("cache", cache, KeyValueCache)
+            key_len += 0 if cache.fixed else cache.length
+        if mask is not None:
+            check_mask(mask, (query.size(0), self.num_heads, query.size(1), key_len), query)
+
+    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        check_input("query", query, ("batch", "seq_len", self.d_model), self.W_q)
+        check_input("key", key, (query.size(0), "key_len", self.key_dim), self.W_k)
+        check_input("value", value, (query.size(0), key.size(1), self.value_dim), self.W_v)
 
     def extra_repr(self) -> str:
         """The settings that the projections do not show."""
@@ -153,9 +186,12 @@ class KeyValueCache:
     the keys and values of its query. For cross-attention it is fixed: the first call projects the
     key that it is given, and later calls, given the same key, reuse that. A call that fails
     leaves the cache as it was.
+
+    A deep copy, or what pickle brings back, is the next layer's that uses it, if it fits.
     """
 
     def __init__(self, *, fixed: bool = False) -> None:
+        check_flags(fixed=fixed)
         self.fixed = fixed
         self.K: Tensor | None = None
         self.V: Tensor | None = None
@@ -164,12 +200,17 @@ class KeyValueCache:
     @property
     def length(self) -> int:
         """How many positions are kept: where the next one of a growing cache will stand."""
-        return 0 if self.K is None else self.K.size(2)
+        if self.K is None:
+            return 0
+        check_shape("cache", self.K, ("batch", "num_heads", "key_len", "d_k"))
+        return self.K.size(2)
 
     def recall(
         self, layer: MultiHeadAttention, query: Tensor, key: Tensor, value: Tensor
     ) -> tuple[Tensor, Tensor]:
         """K and V for this call, kept ones included; the cache itself does not change yet."""
+        check_kind("layer", layer, MultiHeadAttention)
+        layer._check_inputs(query, key, value)
         if self.fixed is (key is query):
             raise ValueError(
                 "cache: got a fixed one for self-attention, expected a growing one"
@@ -178,22 +219,47 @@ class KeyValueCache:
             )
         if self.K is None or self.V is None:
             return layer.project_keys(key, value)
-        if self._layer is None or self._layer() is not layer:
-            raise ValueError("cache: got one that another layer filled, expected this layer's own")
-        if self.K.size(0) != key.size(0):
-            raise ValueError(
-                f"cache: got one of batch {self.K.size(0)}, expected batch {key.size(0)}"
-            )
+        self._check(layer, self.K, self.V, key)
         if self.fixed:
-            if self.length != key.size(1):
-                raise ValueError(
-                    f"cache: got one of {self.length} keys, expected the {key.size(1)} of this key"
-                )
             return self.K, self.V
         K, V = layer.project_keys(key, value)
-        check_alike("cache", self.K, "the new keys", K)
         return torch.cat((self.K, K), dim=2), torch.cat((self.V, V), dim=2)
 
     def keep(self, layer: MultiHeadAttention, K: Tensor, V: Tensor) -> None:
         """Keep what `recall` gave, now that the call has succeeded."""
+        check_kind("layer", layer, MultiHeadAttention)
+        check_shape("K", K, ("batch", layer.num_heads, "key_len", layer.d_k))
+        check_shape("V", V, (K.size(0), layer.num_heads, K.size(2), layer.d_v))
         self.K, self.V, self._layer = K, V, weakref.ref(layer)
+
+    def copy(self) -> "KeyValueCache":
+        """Another cache for the same layer that goes its own way: a call does not change both."""
+        other = KeyValueCache(fixed=self.fixed)
+        other.update(self)
+        return other
+
+    def update(self, other: "KeyValueCache") -> None:
+        """Hold what the other cache holds, which is of the same sort."""
+        check_kind("other", other, KeyValueCache)
+        if other.fixed is not self.fixed:
+            raise ValueError(f"other: got fixed={other.fixed}, expected {self.fixed}, as here")
+        self.K, self.V, self._layer = other.K, other.V, other._layer
+
+    def _check(self, layer: MultiHeadAttention, K: Tensor, V: Tensor, key: Tensor) -> None:
+        """What is kept fits this layer and this key."""
+        if self._layer is not None and self._layer() is not layer:
+            raise ValueError("cache: got one that another layer filled, expected this layer's own")
+        check_shape("cache", K, ("batch", layer.num_heads, "key_len", layer.d_k))
+        check_shape("cache", V, (K.size(0), layer.num_heads, K.size(2), layer.d_v))
+        if K.size(0) != key.size(0):
+            raise ValueError(f"cache: got one of batch {K.size(0)}, expected batch {key.size(0)}")
+        if self.fixed and K.size(2) != key.size(1):
+            raise ValueError(
+                f"cache: got one of {K.size(2)} keys, expected the {key.size(1)} of this key"
+            )
+        check_alike("cache", K, "the key", key)
+        check_alike("cache", V, "the key", key)
+
+    def __getstate__(self) -> dict[str, object]:
+        """All but the layer, which a copy of both would only point past."""
+        return {**self.__dict__, "_layer": None}

@@ -5,7 +5,20 @@ import math
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_shape, check_sizes
+from headwise._check import (
+    FARTHEST,
+    LARGEST,
+    check_floating,
+    check_input,
+    check_lengths,
+    check_place,
+    check_positions,
+    check_shape,
+    check_sizes,
+    check_start,
+    check_whole,
+    check_widths,
+)
 
 BASE = 10_000.0  # the paper's: wavelengths run from 2π towards 2π · 10 000
 
@@ -23,11 +36,11 @@ def sinusoidal(
     Even columns are sines and odd columns cosines, a pair for each frequency. With an odd
     d_model the last sine has no cosine beside it.
     """
-    check_sizes(seq_len=seq_len, d_model=d_model)
-    if start < 0:
-        raise ValueError(f"start: got {start}, expected a position of at least 0")
-    # Half precision cannot even count to 2049: compute in single, then round.
-    precise = torch.promote_types(dtype, torch.float32)
+    _check_code(d_model, dtype, device)
+    check_lengths(seq_len=seq_len, d_model=d_model)
+    check_start(start)
+    # Half precision cannot even count to 2049, nor single to 2**24 + 1: use double, then round.
+    precise = _widest(device)
     position = torch.arange(start, start + seq_len, dtype=precise, device=device)
     angles = position[:, None] * frequencies(d_model, dtype=precise, device=device)
     pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (seq_len, num_pairs, 2)
@@ -41,8 +54,21 @@ def frequencies(
     device: torch.device | str | None = None,
 ) -> Tensor:
     """The angle by which each pair of columns turns from one position to the next: (num_pairs,)."""
+    _check_code(d_model, dtype, device)
     exponents = torch.arange(0, d_model, 2, dtype=dtype, device=device) / d_model
     return BASE**-exponents
+
+
+def _check_code(d_model: int, dtype: torch.dtype, device: torch.device | str | None = None) -> None:
+    check_widths(d_model=d_model)
+    check_floating("dtype", dtype)
+    check_place(device)
+
+
+def _widest(device: torch.device | str | None) -> torch.dtype:
+    """Double precision, and single on Apple's GPUs, which have no other."""
+    apple = str(device or torch.get_default_device()).startswith("mps")
+    return torch.float32 if apple else torch.float64
 
 
 def shift_matrix(k: int, d_model: int, *, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -53,11 +79,12 @@ def shift_matrix(k: int, d_model: int, *, dtype: torch.dtype = torch.float64) ->
     It turns each pair of columns by k times the frequency of that pair, so it is a rotation; k may
     be negative. An odd d_model has a sine without its cosine, which no matrix can shift.
     """
-    check_sizes(d_model=d_model)
+    check_whole("k", k, -FARTHEST, FARTHEST)
+    _check_code(d_model, dtype)
     if d_model % 2:
         raise ValueError(f"d_model: got {d_model}, expected an even number")
-    angles = k * frequencies(d_model, dtype=dtype)
-    cos, sin = angles.cos(), angles.sin()
+    angles = k * frequencies(d_model, dtype=torch.float64)
+    cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
     turn = torch.stack((cos, -sin, sin, cos), dim=-1).view(-1, 2, 2)  # (d_model / 2, 2, 2)
     matrix: Tensor = torch.block_diag(*turn)  # type: ignore[no-untyped-call]
     return matrix  # (d_model, d_model)
@@ -69,6 +96,7 @@ class SinusoidalPositions(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x (batch, seq_len, d_model) with the code of positions start, start + 1, … added."""
         check_shape("x", x, ("batch", "seq_len", "d_model"))
+        check_floating("x", x.dtype)
         _, seq_len, d_model = x.shape
         return x + sinusoidal(seq_len, d_model, start=start, dtype=x.dtype, device=x.device)
 
@@ -78,21 +106,17 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
-        check_sizes(max_len=max_len, d_model=d_model)
+        check_widths(d_model=d_model)
+        check_sizes(max_len=max_len, most=LARGEST // d_model)
         self.max_len, self.d_model = max_len, d_model
         self.weight = nn.Parameter(torch.empty(max_len, d_model))
         nn.init.normal_(self.weight, std=math.sqrt(0.5))  # as strong as the sine code
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x (batch, seq_len, d_model) with the vectors of positions start, start + 1, … added."""
-        check_shape("x", x, ("batch", "seq_len", self.d_model))
-        end = start + x.size(1)
-        if start < 0 or end > self.max_len:
-            raise ValueError(
-                f"x: got positions {start} to {end - 1}, "
-                f"expected 0 to {self.max_len - 1}, as max_len = {self.max_len}"
-            )
-        return x + self.weight[start:end]
+        check_input("x", x, ("batch", "seq_len", self.d_model), self)
+        check_positions("x", start, x.size(1), self.max_len)
+        return x + self.weight[start : start + x.size(1)]
 
     def extra_repr(self) -> str:
         """The two sizes."""

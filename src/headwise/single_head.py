@@ -7,7 +7,7 @@ Both take a mask, so each also stands for the masked form. A mask may be (seq_le
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_alike, check_shape, check_sizes
+from headwise._check import check_input, check_widths
 from headwise.attention import attention
 
 
@@ -19,7 +19,7 @@ class ParameterHead(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_widths(d_model=d_model)
         self.d_model = d_model
         self.W_q = nn.Parameter(torch.empty(d_model, d_model))
         self.W_k = nn.Parameter(torch.empty(d_model, d_model))
@@ -34,8 +34,7 @@ class ParameterHead(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Output (batch, seq_len, d_model) and weights (batch, seq_len, seq_len)."""
-        check_shape("x", x, ("batch", "seq_len", self.d_model))
-        check_alike("x", x, "the weights", self.W_q)
+        check_input("x", x, ("batch", "seq_len", self.d_model), self)
         Q = x @ self.W_q + self.b_q  # (batch, seq_len, d_model)
         K = x @ self.W_k + self.b_k
         V = x @ self.W_v + self.b_v
@@ -52,7 +51,7 @@ class LinearHead(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_widths(d_model=d_model)
         self.d_model = d_model
         self.W_q = nn.Linear(d_model, d_model)
         self.W_k = nn.Linear(d_model, d_model)
@@ -61,8 +60,7 @@ class LinearHead(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Output (batch, seq_len, d_model) and weights (batch, seq_len, seq_len)."""
-        check_shape("x", x, ("batch", "seq_len", self.d_model))
-        check_alike("x", x, "the weights", self.W_q.weight)
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.W_q)
         Q, K, V = self.W_q(x), self.W_k(x), self.W_v(x)
         out, weights = attention(Q, K, V, mask)
         out = self.W_o(out)  # (batch, seq_len, d_model)

@@ -1,7 +1,7 @@
 """What attention costs on this machine, kernel by kernel, as a table with machine and date."""
 
-import argparse
 import datetime
+import math
 import platform
 import statistics
 import time
@@ -13,6 +13,16 @@ from typing import NamedTuple
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from headwise._check import (
+    LARGEST,
+    check_callable,
+    check_each,
+    check_floating,
+    check_kind,
+    check_sizes,
+    show,
+)
+from headwise._command import Parser
 from headwise.attention import attention, fused_attention
 
 Step = Callable[[], object]
@@ -39,12 +49,16 @@ def own_device() -> torch.device:
 
 def wait_for(device: torch.device) -> None:
     """Return once the device has done everything that it was told to do."""
+    check_kind("device", device, torch.device)
     if device.type != "cpu":
         torch.accelerator.synchronize(device)
 
 
 def seconds(step: Step, device: torch.device, repetitions: int = 5) -> float:
     """The median time of a step, from an idle device to an idle device."""
+    check_callable("step", step)
+    check_kind("device", device, torch.device)
+    check_sizes(repetitions=repetitions)
     step()  # the first time also chooses kernels, allocates and compiles
     times = []
     for _ in range(repetitions):
@@ -58,6 +72,8 @@ def seconds(step: Step, device: torch.device, repetitions: int = 5) -> float:
 
 def peak_bytes(step: Step, device: torch.device) -> int | None:
     """The most memory that a step needs beside what is there already; the CPU keeps no count."""
+    check_callable("step", step)
+    check_kind("device", device, torch.device)
     if device.type == "cpu":
         return None
     torch.accelerator.reset_peak_memory_stats(device)
@@ -70,6 +86,11 @@ def measure(
     device: torch.device, shape: Sequence[int], dtype: torch.dtype
 ) -> dict[str, Cost | str]:
     """The cost of each kernel for Q, K and V of a shape, or why the kernel did not run."""
+    check_kind("device", device, torch.device)
+    check_each("shape", shape, int, expected="the sizes (..., seq_len, d_k)")
+    if len(shape) < 2 or min(shape) < 1 or math.prod(shape) > LARGEST:
+        raise ValueError(f"shape: got {show(shape)}, expected sizes (..., seq_len, d_k) that fit")
+    check_floating("dtype", dtype)
     Q, K, V = torch.randn(3, *shape, device=device, dtype=dtype, requires_grad=True)
     costs: dict[str, Cost | str] = {}
     for name, kernel in KERNELS.items():
@@ -90,10 +111,17 @@ def measure(
 
 def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> str:
     """Costs as a Markdown table: times relative to the first kernel that ran, memory in MiB."""
+    check_kind("costs", costs, dict)
+    check_kind("machine", machine, str)
+    check_kind("date", date, datetime.date)
     lines = ["| machine | torch | date | kernel | time | memory |", "|---|---|---|---|---|---|"]
-    first = next(cost.seconds for cost in costs.values() if isinstance(cost, Cost))
+    first = next((cost.seconds for cost in costs.values() if isinstance(cost, Cost)), 1.0)
     for kernel, cost in costs.items():
-        spent, peak = (cost, None) if isinstance(cost, str) else (f"{cost[0] / first:.2f}", cost[1])
+        check_kind("costs", cost, Cost, str)
+        if isinstance(cost, Cost):
+            spent, peak = f"{cost.seconds / first:.2f}", cost.peak
+        else:
+            spent, peak = cost, None
         memory = "–" if peak is None else f"{peak / 2**20:.0f} MiB"
         cells = (machine, torch.__version__, str(date), kernel, spent, memory)
         lines.append(f"| {' | '.join(cells)} |")
@@ -102,13 +130,17 @@ def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> st
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure on this machine and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(prog="python -m headwise.timing", description=__doc__)
     parser.add_argument("--seq-len", type=int, default=1024)
     parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
     options = parser.parse_args(arguments)
     device = own_device()
     shape = (4, 8, options.seq_len, 64)
-    costs = measure(device, shape, getattr(torch, options.dtype))
+    try:
+        check_sizes(seq_len=options.seq_len)
+        costs = measure(device, shape, getattr(torch, options.dtype))
+    except (ValueError, RuntimeError) as error:  # a wrong length, or one too long for the memory
+        parser.error(str(error))
     cuda = device.type == "cuda"
     machine = torch.cuda.get_device_name(device) if cuda else f"{device.type} {platform.machine()}"
     print(f"Forward and backward for Q, K and V of shape {shape}, {options.dtype}:\n")

@@ -1,13 +1,16 @@
 """The shape at every step of a forward pass, as data and as a table."""
 
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from inspect import unwrap
 from types import FrameType
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from headwise._check import check_sizes, show
+from headwise._check import check_callable, check_kind, check_whole, show
 
 
 class Step(NamedTuple):
@@ -22,8 +25,17 @@ class Step(NamedTuple):
 class Trace(tuple[Step, ...]):
     """The steps, in the order in which they happened."""
 
+    def __new__(cls, steps: Iterable[Step] = ()) -> "Trace":
+        """The steps as a trace."""
+        check_kind("steps", steps, Iterable, expected="steps")
+        steps = tuple(steps)
+        for step in steps:
+            check_kind("steps", step, Step)
+        return super().__new__(cls, steps)
+
     def within(self, function: str) -> "Trace":
         """Only the steps of one function, such as `MultiHeadAttention.forward`."""
+        check_kind("function", function, str, expected="the name of a function")
         return Trace(step for step in self if step.function == function)
 
     def markdown(self, names: Mapping[str, int] | None = None) -> str:
@@ -33,8 +45,11 @@ class Trace(tuple[Step, ...]):
         axis of size 1 stays 1.
         """
         words: dict[int, str] = {}
-        check_sizes(**(names or {}))
-        for name, size in (names or {}).items():
+        names = {} if names is None else names
+        check_kind("names", names, Mapping, expected="sizes by name")
+        for name, size in names.items():
+            check_kind("names", name, str, expected="names in words")
+            check_whole(f"names[{name!r}]", size, 1, 2**63 - 1)
             if size in words:
                 raise ValueError(
                     f"names: got {size} for {words[size]} and for {name}, expected different sizes"
@@ -44,7 +59,11 @@ class Trace(tuple[Step, ...]):
         lines = ["| step | shape | in |", "|---|---|---|"]
         for step in self:
             shape = show([words.get(size, size) for size in step.shape])
-            lines.append(f"| `{step.name}` | `{shape}` | `{step.function}` |")
+            cells = (
+                f"`{text.replace('|', chr(92) + '|')}`"
+                for text in (step.name, shape, step.function)
+            )
+            lines.append(f"| {' | '.join(cells)} |")
         return "\n".join(lines)
 
 
@@ -64,16 +83,26 @@ def trace(function: Callable[..., object], *args: Any, **kwargs: Any) -> Trace:
     in all that it calls of headwise and of its own module. First stand the arguments; last, as
     `return`, what is returned without ever having had a name. Names and functions that begin with
     an underscore are left out. What the function computes is not affected.
+
+    Variables are looked at between lines: what one was in the middle of a line is not seen. What
+    is not written in Python has no variables to look at, and raises a ValueError.
     """
-    home = function.__module__
+    check_callable("function", function)
+    called = function
+    while isinstance(called, partial):
+        called = called.func
+    called = unwrap(called)  # a decorated function, without its decoration
+    home = getattr(called, "__module__", None)
+    entry = getattr(called, "__code__", None) or getattr(type(called).__call__, "__code__", None)
     events: list[_Event] = []
 
     # Coverage is itself a trace function, so it cannot see this one at work.
     def watch(frame: FrameType, kind: str, value: object) -> Any:  # pragma: no cover
         module, code = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-        ours = module == home or module.partition(".")[0] == "headwise"
+        ours = module == home or re.match(r"headwise(?!\._)", module)
         # What begins with "_" is a detail, and with "<" a comprehension.
-        if not ours or (code.startswith(("_", "<")) and code != "<lambda>"):
+        hidden = code.startswith(("_", "<")) and code != "<lambda>" and frame.f_code is not entry
+        if hidden or not ours:
             return None
         tensors = {
             name: (x, tuple(x.shape))
@@ -89,7 +118,20 @@ def trace(function: Callable[..., object], *args: Any, **kwargs: Any) -> Trace:
         function(*args, **kwargs)
     finally:
         sys.settrace(before)
+    if not events:
+        raise ValueError(f"function: got {function!r}, expected one that is written in Python")
     return Trace(_steps(events))
+
+
+def _tensors(value: object) -> Iterator[Tensor]:
+    """The tensors in what a function returned, however deep in lists, tuples and dictionaries."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _tensors(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _tensors(part)
 
 
 def _steps(events: Sequence[_Event]) -> list[Step]:
@@ -111,8 +153,8 @@ def _steps(events: Sequence[_Event]) -> list[Step]:
         if kind == "return":
             if depth == 0:
                 named = [id(x) for x, _ in tensors.values()]
-                for x in value if isinstance(value, tuple) else (value,):
-                    if isinstance(x, Tensor) and id(x) not in named:
+                for x in _tensors(value):
+                    if id(x) not in named:
                         steps.append(Step("return", tuple(x.shape), function, depth))
             depth -= 1
     return steps

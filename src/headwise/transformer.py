@@ -7,7 +7,24 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_shape, check_sizes
+from headwise._check import (
+    LARGEST,
+    check_counts,
+    check_device,
+    check_dropout,
+    check_each,
+    check_flags,
+    check_kind,
+    check_lengths,
+    check_positions,
+    check_shape,
+    check_sizes,
+    check_start,
+    check_tokens,
+    check_whole,
+    check_widths,
+)
+from headwise._eval_mode import without_dropout
 from headwise.layers import DecoderLayer, EncoderLayer, LayerCache
 from headwise.masks import padding_mask
 from headwise.positional import LearnedPositions, SinusoidalPositions
@@ -18,7 +35,7 @@ class Encoder(nn.Module):
 
     def __init__(self, layers: Sequence[EncoderLayer]) -> None:
         super().__init__()
-        check_sizes(num_layers=len(layers))
+        _check_layers(layers, EncoderLayer)
         self.layers = nn.ModuleList(layers)
         # Pre-LN needs it. Post-LN has it too, as in nn.Transformer; the paper does without.
         self.norm = nn.LayerNorm(layers[0].d_model)
@@ -50,7 +67,7 @@ class Decoder(nn.Module):
 
     def __init__(self, layers: Sequence[DecoderLayer]) -> None:
         super().__init__()
-        check_sizes(num_layers=len(layers))
+        _check_layers(layers, DecoderLayer)
         self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(layers[0].d_model)
 
@@ -72,23 +89,48 @@ class Decoder(nn.Module):
 
         The arguments are those of DecoderLayer.forward; the cache is one of `new_cache`.
         """
-        if cache is not None:
-            lengths = [part.own.length for part in cache]
-            if len(cache) != len(self.layers) or len(set(lengths)) > 1:
-                raise ValueError(
-                    f"cache: got parts of lengths {lengths}, "
-                    f"expected {len(self.layers)} parts of one length"
-                )
+        self._check_cache(cache)
+        grown = [part.copy() for part in cache or []]
         weights, memory_weights = [], []
         for i, layer in enumerate(self.layers):
-            part = None if cache is None else cache[i]
+            part = grown[i] if cache else None
             x = layer(x, memory, mask, memory_mask, need_weights=need_weights, cache=part)
             if need_weights:
                 x, seen, memory_seen = x
                 weights.append(seen)
                 memory_weights.append(memory_seen)
         x = self.norm(x)
+        _keep_all(cache, grown)
         return (x, weights, memory_weights) if need_weights else x
+
+    def _check_cache(self, cache: list[LayerCache] | None) -> None:
+        """The cache, if any, is one of `new_cache`, grown by whole calls."""
+        if cache is None:
+            return
+        check_each("cache", cache, LayerCache, expected="a list of LayerCache")
+        lengths = [part.own.length for part in cache]
+        if len(set(map(id, cache))) != len(self.layers) or len(set(lengths)) > 1:
+            raise ValueError(
+                f"cache: got parts of lengths {lengths}, "
+                f"expected {len(self.layers)} parts of one length"
+            )
+
+
+def _keep_all(cache: list[LayerCache] | None, grown: list[LayerCache]) -> None:
+    """Let a cache hold what a call has made of its copy, now that the whole call has succeeded."""
+    for part, new in zip(cache or [], grown, strict=True):
+        part.update(new)
+
+
+def _check_layers(layers: Sequence[nn.Module], one: type[nn.Module]) -> None:
+    """There are layers, all of this kind and of one width."""
+    check_kind("layers", layers, Sequence, nn.ModuleList, expected=f"a list of {one.__name__}")
+    check_sizes(num_layers=len(layers))
+    for layer in layers:
+        check_kind("layers", getattr(layer, "_orig_mod", layer), one)  # compiled ones as well
+    widths = [layer.d_model for layer in layers]
+    if len(set(widths)) > 1:
+        raise ValueError(f"layers: got d_model = {widths}, expected one width")
 
 
 class Weights(NamedTuple):
@@ -119,7 +161,8 @@ class Transformer(nn.Module):
         norm_first: pre-LN; otherwise post-LN.
         max_len: the longest sequence there will be, and then positions are learned; by default
             they are sines and cosines, and there is no longest sequence.
-        pad: the token that fills up short rows, on both sides. No attention sees it.
+        pad: the token that fills up short rows, on both sides. No attention sees it. -1: there
+            is none.
         tie_weights: the output matrix is the target embedding itself, not one of its own.
     """
 
@@ -140,10 +183,13 @@ class Transformer(nn.Module):
         tie_weights: bool = False,
     ) -> None:
         super().__init__()
-        check_sizes(
-            src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model, num_layers=num_layers
-        )
+        check_widths(d_model=d_model, num_layers=num_layers)
+        check_sizes(src_vocab=src_vocab, tgt_vocab=tgt_vocab, most=LARGEST // d_model)
+        check_whole("pad", pad, -1, min(src_vocab, tgt_vocab) - 1, "a token")
+        check_dropout(dropout)
+        check_flags(norm_first=norm_first, tie_weights=tie_weights)
         self.src_vocab, self.tgt_vocab, self.d_model, self.pad = src_vocab, tgt_vocab, d_model, pad
+        self.max_len = max_len
 
         def positions() -> nn.Module:
             return SinusoidalPositions() if max_len is None else LearnedPositions(max_len, d_model)
@@ -195,8 +241,9 @@ class Transformer(nn.Module):
             tgt_lengths: the same for the target.
             need_weights: also return the attention weights.
         """
-        check_shape("src", src, ("batch", "src_len"))
-        check_shape("tgt", tgt, (src.size(0), "tgt_len"))
+        self._check_src(src, src_lengths)
+        self._check_tgt(tgt, src.size(0), tgt_lengths)
+        check_flags(need_weights=need_weights)
         src_mask = self.visible(src, src_lengths)  # (batch, 1, 1, src_len)
         tgt_mask = self.visible(tgt, tgt_lengths)  # (batch, 1, 1, tgt_len)
 
@@ -212,19 +259,22 @@ class Transformer(nn.Module):
 
     def visible(self, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The mask (batch, 1, 1, seq_len) that hides the padding: pad tokens, or by lengths."""
+        check_shape("tokens", tokens, ("batch", "seq_len"))
         if lengths is None:
             return (tokens != self.pad)[:, None, None, :]  # (batch, 1, 1, seq_len)
-        check_shape("lengths", lengths, (tokens.size(0),))
+        _check_lengths("lengths", lengths, tokens)
         return padding_mask(lengths, tokens.size(1))  # (batch, 1, 1, seq_len)
 
     def embed_src(self, src: Tensor) -> Tensor:
         """Source tokens (batch, src_len) as vectors with positions, (batch, src_len, d_model)."""
+        self._check_src(src)
         x: Tensor = self.src_embedding(src) * math.sqrt(self.d_model)  # (batch, src_len, d_model)
         x = self.dropout(self.src_positions(x))
         return x
 
     def embed_tgt(self, tgt: Tensor, start: int = 0) -> Tensor:
         """The same for target tokens, of which the first stands at position start."""
+        self._check_tgt(tgt, start=start)
         x: Tensor = self.tgt_embedding(tgt) * math.sqrt(self.d_model)  # (batch, tgt_len, d_model)
         x = self.dropout(self.tgt_positions(x, start))
         return x
@@ -233,7 +283,7 @@ class Transformer(nn.Module):
         self,
         tgt: Tensor,
         memory: Tensor,
-        memory_mask: Tensor,
+        memory_mask: Tensor | None,
         cache: list[LayerCache] | None = None,
     ) -> Tensor:
         """The logits (batch, new_len, tgt_vocab) of those target positions that are not cached yet.
@@ -241,17 +291,21 @@ class Transformer(nn.Module):
         Args:
             tgt: all target tokens so far (batch, tgt_len), those in the cache included.
             memory: what the encoder gave, (batch, src_len, d_model).
-            memory_mask: what of it may be seen, `visible` of the source.
+            memory_mask: what of it may be seen, `visible` of the source; None shows all.
             cache: what earlier calls kept, from decoder.new_cache(); without, all is computed.
         """
+        self._check_tgt(tgt)
+        self.decoder._check_cache(cache)
         start = cache[0].own.length if cache else 0
-        if start >= tgt.size(1):
+        if cache and start >= tgt.size(1):
             raise ValueError(
                 f"tgt: got {tgt.size(1)} tokens, expected more than the {start} in the cache"
             )
+        grown = [part.copy() for part in cache or []]
         x = self.embed_tgt(tgt[:, start:], start)  # (batch, new_len, d_model)
-        x = self.decoder(x, memory, self.visible(tgt), memory_mask, cache=cache)
+        x = self.decoder(x, memory, self.visible(tgt), memory_mask, cache=grown if cache else None)
         logits: Tensor = self.W_vocab(x)  # (batch, new_len, tgt_vocab)
+        _keep_all(cache, grown)
         return logits
 
     @torch.no_grad()
@@ -268,41 +322,77 @@ class Transformer(nn.Module):
     ) -> Tensor | tuple[Tensor, Tensor]:
         """The likeliest next token again and again: (batch, new_len), without bos, at most max_len.
 
-        A row ends with eos, and is filled up with pad while others go on. Dropout is off
-        meanwhile, whatever mode the model is in.
+        A row ends with eos, and is filled up with pad while others go on, or with eos where there
+        is no pad. Dropout is off, whatever mode the model is in, and the mode stays: a model may
+        be used in several threads.
 
         Args:
             src: source tokens (batch, src_len).
             max_len: the most tokens to write.
             bos: the token that stands before the first.
-            eos: the token that ends a row.
+            eos: the token that ends a row, or -1: none does.
             src_lengths: as in `forward`.
             use_cache: keep keys and values, or compute everything anew for each token; the
                 tokens are the same.
             need_logits: also return what they were chosen by, (batch, new_len, tgt_vocab).
         """
-        check_shape("src", src, ("batch", "src_len"))
-        if max_len < 0:
-            raise ValueError(f"max_len: got {max_len}, expected at least 0")
+        self._check_src(src, src_lengths)
+        self._check_writing(max_len, bos, eos)
+        check_flags(use_cache=use_cache, need_logits=need_logits)
+        model = without_dropout(self)
+        memory_mask = model.visible(src, src_lengths)  # (batch, 1, 1, src_len)
+        memory = model.encoder(model.embed_src(src), memory_mask)  # (batch, src_len, d_model)
+        cache = model.decoder.new_cache() if use_cache else None
+        tokens = src.new_full((src.size(0), 1), bos)  # (batch, 1)
+        all_logits = memory.new_empty(src.size(0), 0, self.tgt_vocab)
+        finished = torch.zeros(src.size(0), dtype=torch.bool, device=src.device)
+        filler = eos if self.pad == -1 else self.pad
+        while tokens.size(1) <= max_len and not finished.all():
+            logits = model.decode(tokens, memory, memory_mask, cache)
+            logits = logits[:, -1]  # (batch, tgt_vocab)
+            chosen = logits.argmax(-1).masked_fill(finished, filler)  # (batch,)
+            finished = finished | (chosen == eos) | (chosen == self.pad)
+            tokens = torch.cat((tokens, chosen[:, None]), dim=1)
+            all_logits = torch.cat((all_logits, logits[:, None]), dim=1)
+        return (tokens[:, 1:], all_logits) if need_logits else tokens[:, 1:]
+
+    def _check_src(self, src: Tensor, src_lengths: Tensor | None = None) -> None:
+        check_tokens("src", src, ("batch", "src_len"), self.src_vocab)
+        check_device("src", src, "the weights", self.src_embedding.weight)
+        _check_lengths("src_lengths", src_lengths, src)
+        if self.max_len is not None:
+            check_positions("src", 0, src.size(1), self.max_len)
+
+    def _check_tgt(
+        self,
+        tgt: Tensor,
+        batch: int | str = "batch",
+        tgt_lengths: Tensor | None = None,
+        start: int = 0,
+    ) -> None:
+        check_tokens("tgt", tgt, (batch, "tgt_len"), self.tgt_vocab)
+        check_device("tgt", tgt, "the weights", self.tgt_embedding.weight)
+        _check_lengths("tgt_lengths", tgt_lengths, tgt)
+        check_start(start)
+        if self.max_len is not None:
+            check_positions("tgt", start, tgt.size(1), self.max_len)
+
+    def _check_writing(self, max_len: int, bos: int, eos: int) -> None:
+        check_lengths(max_len=max_len)
+        check_whole("bos", bos, 0, self.tgt_vocab - 1, "a token")
+        check_whole("eos", eos, -1, self.tgt_vocab - 1, "a token")
         if bos == self.pad:
             raise ValueError(f"bos: got {bos}, which is pad, expected a token that can be seen")
-        modes = [(module, module.training) for module in self.modules()]
-        self.eval()
-        try:
-            memory_mask = self.visible(src, src_lengths)  # (batch, 1, 1, src_len)
-            memory = self.encoder(self.embed_src(src), memory_mask)  # (batch, src_len, d_model)
-            cache = self.decoder.new_cache() if use_cache else None
-            tokens = src.new_full((src.size(0), 1), bos)  # (batch, 1)
-            all_logits = memory.new_empty(src.size(0), 0, self.tgt_vocab)
-            finished = torch.zeros(src.size(0), dtype=torch.bool, device=src.device)
-            while tokens.size(1) <= max_len and not finished.all():
-                logits = self.decode(tokens, memory, memory_mask, cache)
-                logits = logits[:, -1]  # (batch, tgt_vocab)
-                chosen = logits.argmax(-1).masked_fill(finished, self.pad)  # (batch,)
-                finished = finished | (chosen == eos) | (chosen == self.pad)
-                tokens = torch.cat((tokens, chosen[:, None]), dim=1)
-                all_logits = torch.cat((all_logits, logits[:, None]), dim=1)
-        finally:
-            for module, mode in modes:
-                module.training = mode
-        return (tokens[:, 1:], all_logits) if need_logits else tokens[:, 1:]
+        if self.max_len is not None and max_len > self.max_len:
+            raise ValueError(
+                f"max_len: got {max_len}, expected at most {self.max_len}, as max_len = "
+                f"{self.max_len} in this model"
+            )
+
+
+def _check_lengths(name: str, lengths: Tensor | None, tokens: Tensor) -> None:
+    """The lengths, if any, are those of the tokens (batch, seq_len)."""
+    if lengths is not None:
+        check_shape(name, lengths, (tokens.size(0),))
+        check_device(name, lengths, "the tokens", tokens)
+        check_counts(name, lengths, seq_len=tokens.size(1))

@@ -18,13 +18,15 @@ import torch
 from torch import Tensor, nn
 
 from headwise._check import (
-    check_alike,
     check_device,
     check_divides,
     check_dropout,
+    check_flags,
+    check_input,
     check_mask,
     check_shape,
-    check_sizes,
+    check_tensor,
+    check_widths,
     show,
 )
 from headwise.attention import attention
@@ -45,7 +47,7 @@ class SeparateInputs(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.1) -> None:
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_widths(d_model=d_model)
         check_divides(num_heads, d_model)
         check_dropout(dropout)
         self.d_model, self.num_heads, self.dropout = d_model, num_heads, dropout
@@ -62,7 +64,7 @@ class SeparateInputs(nn.Module):
         The mask gets its axis for the heads here. Without one, its batch axis would meet the
         heads, and where there are as many heads as batch items nothing would fail.
         """
-        _check_inputs(self.W_q.weight, self.d_model, query=query, key=key, value=value)
+        _check_inputs(self.W_q, self.d_model, query=query, key=key, value=value)
         if mask is not None:
             check_shape("mask", mask, (query.size(0), query.size(1), key.size(1)))
             mask = as_boolean("mask", mask)[:, None]  # (batch, 1, query, key)
@@ -84,7 +86,7 @@ class MethodSteps(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_widths(d_model=d_model)
         check_divides(num_heads, d_model)
         self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
         self.W_q = nn.Linear(d_model, d_model)
@@ -101,12 +103,14 @@ class MethodSteps(nn.Module):
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(batch, seq_length, d_model) to (batch, num_heads, seq_length, d_k)."""
+        check_shape("x", x, ("batch", "seq_length", self.d_model))
         batch, seq_length, _ = x.size()
         x = x.view(batch, seq_length, self.num_heads, self.d_k)
         return x.transpose(1, 2)  # (batch, num_heads, seq_length, d_k)
 
     def combine_heads(self, x: Tensor) -> Tensor:
         """(batch, num_heads, seq_length, d_k) to (batch, seq_length, d_model)."""
+        check_shape("x", x, ("batch", self.num_heads, "seq_length", self.d_k))
         batch, _, seq_length, _ = x.size()
         x = x.transpose(1, 2).contiguous()
         return x.view(batch, seq_length, self.d_model)  # (batch, seq_length, d_model)
@@ -116,7 +120,7 @@ class MethodSteps(nn.Module):
 
         Here the letters stand for the inputs, (batch, seq_length, d_model), before projection.
         """
-        _check_inputs(self.W_q.weight, self.d_model, Q=Q, K=K, V=V)
+        _check_inputs(self.W_q, self.d_model, Q=Q, K=K, V=V)
         Q = self.split_heads(self.W_q(Q))
         K = self.split_heads(self.W_k(K))
         V = self.split_heads(self.W_v(V))
@@ -149,10 +153,12 @@ class FoldedHeads(nn.Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
-        check_sizes(key_size=key_size, query_size=query_size, value_size=value_size)
-        check_sizes(num_hiddens=num_hiddens)
+        check_widths(key_size=key_size, query_size=query_size, value_size=value_size)
+        check_widths(num_hiddens=num_hiddens)
         check_divides(num_heads, num_hiddens, width="num_hiddens")
         check_dropout(dropout)
+        check_flags(bias=bias)
+        self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
         self.num_hiddens, self.num_heads, self.dropout = num_hiddens, num_heads, dropout
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
@@ -166,23 +172,11 @@ class FoldedHeads(nn.Module):
 
         Each query of item b sees the first valid_lens[b] keys, or each its own number of them.
         """
-        check_shape("queries", queries, ("batch", "query", self.W_q.in_features))
-        batch, query_len, _ = queries.shape
-        check_shape("keys", keys, (batch, "key", self.W_k.in_features))
-        key_len = keys.size(1)
-        check_shape("values", values, (batch, key_len, self.W_v.in_features))
-        for name, x in (("queries", queries), ("keys", keys), ("values", values)):
-            check_alike(name, x, "the weights", self.W_q.weight)
+        self._check(queries, keys, values, valid_lens)
         mask = None
         if valid_lens is not None:
-            check_device("valid_lens", valid_lens, "queries", queries)
-            if valid_lens.shape not in ((batch,), (batch, query_len)):
-                raise ValueError(
-                    f"valid_lens: got shape {show(valid_lens.shape)}, "
-                    f"expected ({batch},) or ({batch}, {query_len})"
-                )
             # The heads of one batch item stand next to each other, and so must its masks.
-            mask = from_valid_lens(valid_lens, key_len).squeeze(1)  # (batch, ..., key_len)
+            mask = from_valid_lens(valid_lens, keys.size(1)).squeeze(1)  # (batch, ..., key_len)
             mask = mask.repeat_interleave(self.num_heads, dim=0)  # (batch * num_heads, ...)
         Q = fold_heads(self.W_q(queries), self.num_heads)  # (batch * num_heads, query, d_k)
         K = fold_heads(self.W_k(keys), self.num_heads)
@@ -190,6 +184,22 @@ class FoldedHeads(nn.Module):
         heads, _ = attention(Q, K, V, mask, dropout=self.dropout if self.training else 0.0)
         out: Tensor = self.W_o(unfold_heads(heads, self.num_heads))  # (batch, query, num_hiddens)
         return out
+
+    def _check(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None
+    ) -> None:
+        check_input("queries", queries, ("batch", "query", self.query_size), self.W_q)
+        batch, query_len, _ = queries.shape
+        check_input("keys", keys, (batch, "key", self.key_size), self.W_k)
+        check_input("values", values, (batch, keys.size(1), self.value_size), self.W_v)
+        if valid_lens is not None:
+            check_tensor("valid_lens", valid_lens)
+            check_device("valid_lens", valid_lens, "queries", queries)
+            if valid_lens.shape not in ((batch,), (batch, query_len)):
+                raise ValueError(
+                    f"valid_lens: got shape {show(valid_lens.shape)}, "
+                    f"expected ({batch},) or ({batch}, {query_len})"
+                )
 
 
 class OneHides(nn.Module):
@@ -202,7 +212,7 @@ class OneHides(nn.Module):
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
         super().__init__()
-        check_sizes(hidden_size=hidden_size)
+        check_widths(hidden_size=hidden_size)
         check_divides(num_heads, hidden_size, width="hidden_size")
         self.hidden_size, self.num_heads = hidden_size, num_heads
         self.head_dim = hidden_size // num_heads
@@ -213,6 +223,7 @@ class OneHides(nn.Module):
 
     def split_head(self, x: Tensor) -> Tensor:
         """(batch, seq_len, hidden_size) to (batch, num_heads, seq_len, head_dim)."""
+        check_shape("x", x, ("batch", "seq_len", self.hidden_size))
         batch, seq_len, _ = x.shape
         x = x.reshape(batch, seq_len, self.num_heads, self.head_dim)
         return x.transpose(1, 2)  # (batch, num_heads, seq_len, head_dim)
@@ -223,7 +234,7 @@ class OneHides(nn.Module):
         attention_mask is (seq_len, seq_len), or has four axes that broadcast to
         (batch, num_heads, seq_len, seq_len).
         """
-        _check_inputs(self.W_q.weight, self.hidden_size, hidden_state=hidden_state)
+        _check_inputs(self.W_q, self.hidden_size, hidden_state=hidden_state)
         batch, seq_len, _ = hidden_state.shape
         mask = None
         if attention_mask is not None:
@@ -251,7 +262,7 @@ class ParameterOnly(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
-        check_sizes(d_model=d_model)
+        check_widths(d_model=d_model)
         check_divides(num_heads, d_model)
         self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
         self.W_q = nn.Parameter(torch.empty(d_model, d_model))
@@ -270,7 +281,7 @@ class ParameterOnly(nn.Module):
 
         The mask broadcasts to the weights, and 0 hides.
         """
-        _check_inputs(self.W_q, self.d_model, x=x)
+        _check_inputs(self, self.d_model, x=x)
         batch, seq_len, _ = x.shape
         Q = x @ self.W_q + self.b_q  # (batch, seq_len, d_model)
         K = x @ self.W_k + self.b_k
@@ -286,13 +297,11 @@ class ParameterOnly(nn.Module):
         return out, weights
 
 
-def _check_inputs(weight: Tensor, width: int, **inputs: Tensor) -> None:
+def _check_inputs(layer: nn.Module, width: int, **inputs: Tensor) -> None:
     """Inputs are (batch, ..., width), of one batch, the second and third of one length."""
     (first, x), *others = inputs.items()
-    check_shape(first, x, ("batch", "seq_len", width))
+    check_input(first, x, ("batch", "seq_len", width), layer)
     length: int | str = "key_len"
     for name, other in others:
-        check_shape(name, other, (x.size(0), length, width))
+        check_input(name, other, (x.size(0), length, width), layer)
         length = other.size(1)
-    for name, tensor in inputs.items():
-        check_alike(name, tensor, "the weights", weight)

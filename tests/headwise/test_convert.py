@@ -131,7 +131,7 @@ def test_target_keeps_its_own_tensors_and_still_learns() -> None:
         (MultiHeadAttention(8, 4), "target: got num_heads = 4, expected 2, as in source"),
         (MultiHeadAttention(6, 2), r"target: got W_q of shape \(6, 6\) \(out, in\), expected"),
         (MultiHeadAttention(8, 2, value_dim=3), r"target: got W_v of shape \(8, 3\)"),
-        (nn.Linear(8, 8), "module: got Linear, expected nn.MultiheadAttention or"),
+        (nn.Linear(8, 8), "target: got Linear, expected nn.MultiheadAttention or"),
         (nn.MultiheadAttention(8, 2, add_bias_kv=True), "add_bias_kv or add_zero_attn"),
         (nn.MultiheadAttention(8, 2, add_zero_attn=True), "add_bias_kv or add_zero_attn"),
     ],

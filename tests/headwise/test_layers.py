@@ -226,10 +226,10 @@ def test_one_position_is_enough(kind: type) -> None:
         (lambda: EncoderLayer(8, 3), "num_heads: got 3"),
         (lambda: DecoderLayer(8, 2, -1), "d_ff: got -1"),
         (lambda: DecoderLayer(8, 2, activation="swish"), "activation: got 'swish'"),
-        (lambda: EncoderLayer(8, 2)(torch.randn(5, 8)), r"query: got shape \(5, 8\)"),
+        (lambda: EncoderLayer(8, 2)(torch.randn(5, 8)), r"x: got shape \(5, 8\)"),
         (
             lambda: DecoderLayer(8, 2)(torch.randn(3, 5, 8), torch.randn(2, 6, 8)),
-            r"key: got shape \(2, 6, 8\), expected \(3, key_len, 8\)",
+            r"memory: got shape \(2, 6, 8\), expected \(3, src_len, 8\)",
         ),
     ],
 )

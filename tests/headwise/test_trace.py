@@ -163,5 +163,5 @@ def test_two_names_for_one_size_are_refused() -> None:
 
 
 def test_names_need_sizes() -> None:
-    with pytest.raises(ValueError, match="batch: got 0"):
+    with pytest.raises(ValueError, match=r"names\['batch'\]: got 0"):
         trace(doubled, X).markdown({"batch": 0})

@@ -6,6 +6,8 @@ learns from the pairs alone.
 
 import re
 
+from headwise._check import check_kind, check_whole
+
 LARGEST = 999_999_999
 
 DIGITS = "零一二三四五六七八九"
@@ -84,6 +86,7 @@ def parse_chinese(text: str) -> int:
 
     What speech leaves out is not guessed at: 一百五 might be 105 or 150.
     """
+    check_kind("text", text, str)
     spelled = text.strip().replace("〇", "零")
     for character in spelled:
         if character not in CHARACTERS and character != "两":
@@ -116,5 +119,4 @@ def parse_chinese(text: str) -> int:
 
 
 def _check_number(n: int) -> None:
-    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= LARGEST:
-        raise ValueError(f"n: got {n!r}, expected a whole number from 0 to {LARGEST:,}")
+    check_whole("n", n, 0, LARGEST)

@@ -8,7 +8,6 @@ side and word by word on the other, and none of the rules that made them.
     python -m headwise.models.translator evaluate
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headwise._check import check_each, check_flags, check_kind, check_tokens, check_whole
+from headwise._command import Parser
 from headwise.models.numerals import (
     CHARACTERS,
     ONES,
@@ -38,16 +39,19 @@ MAX_WORDS = 15  # the longest number has 14, and then comes <eos>
 
 def encode(texts: Sequence[str]) -> Tensor:
     """Chinese numerals as source tokens, a token a character: (batch, src_len)."""
+    check_each("texts", texts, str, expected="a list of strings")
     return _padded([_tokens(text, SRC_TOKENS) for text in texts])
 
 
 def encode_words(texts: Sequence[str]) -> Tensor:
     """English words as target tokens, between <bos> and <eos>: (batch, tgt_len)."""
+    check_each("texts", texts, str, expected="a list of strings")
     return _padded([[BOS, *_tokens(text.split(), TGT_TOKENS), EOS] for text in texts])
 
 
 def decode_words(tokens: Tensor) -> list[str]:
     """Target tokens (batch, tgt_len) as English words, up to <eos> and without <bos>."""
+    check_tokens("tokens", tokens, ("batch", "tgt_len"), len(TGT_TOKENS))
     texts = []
     for row in tokens.tolist():
         row = row[: row.index(EOS)] if EOS in row else row
@@ -76,16 +80,37 @@ CHECKPOINT = Path(__file__).with_suffix(".pt")
 
 def new_model(seed: int = 0) -> Transformer:
     """The translator before it has learned anything; the seed decides its weights."""
+    check_whole("seed", seed, 0, 2**63 - 1)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
         torch.manual_seed(seed)
-        return Transformer(len(SRC_TOKENS), len(TGT_TOKENS), **MODEL, dropout=0.0, norm_first=True)
+        return _model()
+
+
+def _model() -> Transformer:
+    return Transformer(len(SRC_TOKENS), len(TGT_TOKENS), **MODEL, dropout=0.0, norm_first=True)
 
 
 def load(path: str | Path = CHECKPOINT) -> Transformer:
     """The trained translator: the one that comes with the library, or your own."""
-    model = new_model()
-    model.load_state_dict(torch.load(path, weights_only=True))
+    check_kind("path", path, str, Path)
+    with torch.device("meta"):  # nothing is drawn at random that is replaced at once
+        model = _model()
+    try:
+        model.load_state_dict(torch.load(path, weights_only=True), assign=True)
+    except Exception as error:  # what comes out of a file may be of any kind
+        raise ValueError(f"path: got {path}, expected the weights of a translator") from error
     return model.eval()
+
+
+def check_translator(model: Transformer) -> None:
+    """The model is one of `new_model`, trained or not."""
+    check_kind("model", model, Transformer)
+    vocabularies = (model.src_vocab, model.tgt_vocab)
+    if vocabularies != (len(SRC_TOKENS), len(TGT_TOKENS)):
+        raise ValueError(
+            f"model: got vocabularies of {vocabularies[0]} and {vocabularies[1]} tokens, "
+            f"expected {len(SRC_TOKENS)} and {len(TGT_TOKENS)}"
+        )
 
 
 def translate(texts: Sequence[str], model: Transformer | None = None) -> list[str]:
@@ -93,12 +118,15 @@ def translate(texts: Sequence[str], model: Transformer | None = None) -> list[st
 
     Every spelling of `parse_chinese` may come; the model itself reads that of `to_chinese`.
     """
+    check_each("texts", texts, str, expected="a list of strings")
     texts = [to_chinese(parse_chinese(text)) for text in texts]
     return say(load() if model is None else model, texts) if texts else []
 
 
 def say(model: Transformer, texts: Sequence[str], *, use_cache: bool = True) -> list[str]:
     """The model's words for numerals that are spelled as `to_chinese` does, right or wrong."""
+    check_flags(use_cache=use_cache)
+    check_translator(model)
     tokens: Any = model.generate(encode(texts), MAX_WORDS, BOS, EOS, use_cache=use_cache)
     return decode_words(tokens)
 
@@ -107,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0 if all went well, 2 with one line of why if the input was wrong."""
     from headwise.models import translator_training as training  # it needs this module itself
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m headwise.models.translator",
         description="Chinese numerals to English words.",
     )

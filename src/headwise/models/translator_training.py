@@ -1,9 +1,10 @@
 """How the numeral translator is trained: on which numbers, how it is tested, and the steps."""
 
+import copy
 import hashlib
 import json
 import math
-import pickle
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,16 +15,36 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headwise._check import check_sizes
-from headwise.models.numerals import to_chinese, to_english
-from headwise.models.translator import MODEL, PAD, encode, encode_words, new_model, say
+from headwise._check import (
+    check_flags,
+    check_integers,
+    check_kind,
+    check_shape,
+    check_sizes,
+    check_values,
+    check_whole,
+)
+from headwise.models._files import alone, check_out, write_whole
+from headwise.models.numerals import LARGEST, to_chinese, to_english
+from headwise.models.translator import (
+    MODEL,
+    PAD,
+    check_translator,
+    encode,
+    encode_words,
+    new_model,
+    say,
+)
 from headwise.transformer import Transformer
 
+MOST = 1_000_000  # numbers at a time, and steps
+MOST_SEED = 2**40  # seeds of steps are a million times as large
 RANGES = (range(60_000, 70_000), range(4_000_000, 5_000_000), range(370_000_000, 380_000_000))
 
 
 def in_ranges(numbers: Tensor) -> Tensor:
     """Which numbers lie in RANGES, of which none is learned from: (count,), boolean."""
+    _check_numbers(numbers)
     inside = torch.zeros_like(numbers, dtype=torch.bool)
     for held in RANGES:
         inside |= (numbers >= held.start) & (numbers < held.stop)
@@ -36,6 +57,7 @@ def held_out(numbers: Tensor) -> Tensor:
     A fixed hash of the number decides, so that no training, long or short, has ever seen one.
     Those below 100 are all learned from: 零 is the only numeral in which "zero" can be met.
     """
+    _check_numbers(numbers)
     scattered = numbers * 2_654_435_761 % 2**32 // 2**16
     return (numbers >= 100) & (scattered % 10 == 0) & ~in_ranges(numbers)
 
@@ -45,6 +67,8 @@ def draw(count: int, generator: torch.Generator) -> Tensor:
 
     Drawn evenly from 0 to 999,999,999, nine in ten would have nine digits, and few a long gap.
     """
+    check_sizes(count=count, most=10 * MOST)
+    check_kind("generator", generator, torch.Generator)
     digits = torch.randint(10, (count, 9), generator=generator)
     length = torch.randint(1, 10, (count, 1), generator=generator)
     sparse = torch.rand(count, 1, generator=generator) < 0.5
@@ -55,6 +79,7 @@ def draw(count: int, generator: torch.Generator) -> Tensor:
 
 def training_numbers(count: int, seed: int) -> Tensor:
     """Numbers to learn from, (count,): neither held out nor in a held-out range."""
+    _check_draw(count, seed)
     generator = torch.Generator().manual_seed(seed)
     numbers = torch.empty(0, dtype=torch.long)
     while len(numbers) < count:
@@ -65,6 +90,7 @@ def training_numbers(count: int, seed: int) -> Tensor:
 
 def held_out_numbers(count: int, seed: int) -> Tensor:
     """Numbers for testing, all different and none ever learned from: (count,)."""
+    _check_draw(count, seed)
     generator = torch.Generator().manual_seed(seed)
     found: dict[int, None] = {}
     while len(found) < count:
@@ -75,6 +101,7 @@ def held_out_numbers(count: int, seed: int) -> Tensor:
 
 def range_numbers(count: int, seed: int) -> Tensor:
     """Numbers from the held-out ranges, as many from each: (len(RANGES), count)."""
+    _check_draw(count, seed)
     generator = torch.Generator().manual_seed(seed)
     rows = [torch.randint(r.start, r.stop, (count,), generator=generator) for r in RANGES]
     return torch.stack(rows)  # (3, count)
@@ -82,6 +109,8 @@ def range_numbers(count: int, seed: int) -> Tensor:
 
 def exact(model: Transformer, numbers: Tensor, *, use_cache: bool = True) -> Tensor:
     """Which numbers the model translates without a single mistake: (count,), boolean."""
+    check_translator(model)
+    _check_numbers(numbers)
     right: list[bool] = []
     with one_thread():
         for start in range(0, len(numbers), 500):
@@ -93,7 +122,8 @@ def exact(model: Transformer, numbers: Tensor, *, use_cache: bool = True) -> Ten
 
 def accuracy(model: Transformer, count: int) -> dict[str, str]:
     """How many of so many unseen numbers are right, and of a tenth as many in each range."""
-    check_sizes(count=count)
+    check_translator(model)
+    check_sizes(count=count, most=MOST)
     groups = {"held out": held_out_numbers(count, seed=1)}
     for held, numbers in zip(RANGES, range_numbers(max(1, count // 10), seed=1), strict=True):
         groups[f"{held.start} to {held.stop - 1}"] = numbers
@@ -105,21 +135,39 @@ def accuracy(model: Transformer, count: int) -> dict[str, str]:
 
 def fingerprint(model: Transformer) -> str:
     """A hash of all weights: the same for two models if they agree bit by bit."""
+    check_kind("model", model, nn.Module)
     digest = hashlib.sha256()
     for name, tensor in model.state_dict().items():
         digest.update(name.encode() + tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
 
 
+_inside: list[int] = []  # how many threads PyTorch had when each of those in one_thread came
+_lock = threading.Lock()
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """PyTorch on a single thread: sums in one order, and more would not pay at these sizes."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    with _lock:
+        _inside.append(_inside[0] if _inside else torch.get_num_threads())
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        with _lock:
+            torch.set_num_threads(_inside.pop())
+
+
+def _check_numbers(numbers: Tensor) -> None:
+    check_shape("numbers", numbers, ("count",))
+    check_integers("numbers", numbers)
+    check_values("numbers", numbers, (numbers >= 0) & (numbers <= LARGEST), f"0 to {LARGEST:,}")
+
+
+def _check_draw(count: int, seed: int) -> None:
+    check_sizes(count=count, most=MOST)
+    check_whole("seed", seed, 0, 2**63 - 1)
 
 
 STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
@@ -127,6 +175,8 @@ STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
 
 def learning_rate(step: int, steps: int) -> float:
     """How far to go at this step of so many: up in the first tenth, then down along a cosine."""
+    check_sizes(steps=steps)
+    check_whole("step", step, 0, steps - 1)
     rising = max(1, steps // 10)
     done = (step - rising) / max(1, steps - rising)
     share = (step + 1) / rising if step < rising else (1 + math.cos(math.pi * done)) / 2
@@ -145,9 +195,10 @@ class Training:
     def __init__(
         self, model: Transformer | None = None, *, seed: int = 0, steps: int = STEPS
     ) -> None:
-        check_sizes(steps=steps)
-        if seed < 0:
-            raise ValueError(f"seed: got {seed}, expected a whole number of at least 0")
+        check_sizes(steps=steps, most=MOST)
+        check_whole("seed", seed, 0, MOST_SEED)
+        if model is not None:
+            check_translator(model)
         self.model = new_model(seed) if model is None else model
         self.seed, self.steps = seed, steps
         self.losses: list[float] = []
@@ -158,6 +209,7 @@ class Training:
 
     def advance(self, count: int) -> None:
         """Take so many steps, or as many as are left; `losses` grows by one number a step."""
+        check_whole("count", count, 0, MOST)
         self.model.train()
         began = time.process_time()
         with one_thread():
@@ -193,32 +245,43 @@ class Training:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from where `state_dict` was called, in a training of the same seed and steps."""
-        for name in ("seed", "steps"):
-            if state[name] != getattr(self, name):
-                raise ValueError(
-                    f"{name}: got {getattr(self, name)}, expected {state[name]}, as it began"
-                )
+        check_kind("state", state, dict, expected="what state_dict gave")
+        for name, value in (("seed", self.seed), ("steps", self.steps)):
+            if state.get(name, value) != value:
+                raise ValueError(f"{name}: got {value}, expected {state[name]}, as it began")
+        before = copy.deepcopy(self.state_dict())
+        try:
+            self._go_on_from(state)
+        except Exception as error:  # what comes from a file may be wrong in any way
+            self._go_on_from(before)
+            raise ValueError("state: got a broken one, expected what state_dict gave") from error
+
+    def _go_on_from(self, state: dict[str, Any]) -> None:
+        losses, seconds = [float(loss) for loss in state["losses"]], float(state["seconds"])
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.losses, self.seconds = list(state["losses"]), state["seconds"]
+        self.losses, self.seconds = losses, seconds
 
 
-def train(path: Path, *, seed: int, steps: int, count: int, resume: bool) -> None:
+def train(path: str | Path, *, seed: int, steps: int, count: int, resume: bool) -> None:
     """Train a new translator into a file, and write beside it how that was done.
 
     What has been reached is kept in a third file, so that after an interruption `resume` goes on
-    from there, to the same weights. At the end it is tested on `count` unseen numbers.
+    from there, to the same weights. At the end it is tested on `count` unseen numbers. Wrong
+    input, and another training into the same file, are refused before the work begins.
     """
-    check_sizes(count=count)
-    if path.suffix != ".pt":
-        raise ValueError(f"out: got {path}, expected a name that ends in .pt")
+    check_sizes(count=count, most=MOST)
+    check_flags(resume=resume)
+    path = check_out(path)
     training = Training(seed=seed, steps=steps)
-    kept = path.with_suffix(".part")
+    with alone(path):
+        _train(training, path, count, resume)
+
+
+def _train(training: Training, path: Path, count: int, resume: bool) -> None:
+    kept, steps = path.with_suffix(".part"), training.steps
     if resume:
-        try:
-            training.load_state_dict(torch.load(kept, weights_only=True))
-        except (pickle.UnpicklingError, RuntimeError, KeyError):
-            raise ValueError(f"resume: got {kept}, expected what a training has left") from None
+        _load(training, kept)
     watched = held_out_numbers(500, seed=0)
     try:
         _save(training.state_dict(), kept)
@@ -234,18 +297,28 @@ def train(path: Path, *, seed: int, steps: int, count: int, resume: bool) -> Non
         print(f"\nstopped; --resume goes on from {kept}")
         raise
     _save(training.model.state_dict(), path)
-    text = json.dumps(recipe(training, count), indent=2)
-    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(recipe(training, count), indent=2) + "\n"
+    write_whole(path.with_suffix(".json"), lambda file: file.write(text.encode()))
     kept.unlink()
     print(f"wrote {path}, and {path.with_suffix('.json')} beside it")
 
 
+def _load(training: Training, kept: Path) -> None:
+    """Let the training go on from a file."""
+    try:
+        state = torch.load(kept, weights_only=True)
+    except Exception as error:  # what is no such file may fail in any way
+        raise ValueError(f"resume: got {kept}, expected what a training has left") from error
+    try:
+        training.load_state_dict(state)
+    except (TypeError, ValueError) as error:
+        if str(error).startswith("state: "):
+            raise ValueError(f"resume: got {kept}, expected what a training has left") from error
+        raise
+
+
 def _save(state: dict[str, Any], path: Path) -> None:
-    """Write the file whole or, when interrupted, not at all."""
-    unfinished = path.with_name(path.name + ".tmp")
-    with unfinished.open("wb") as file:
-        torch.save(state, file)
-    unfinished.replace(path)
+    write_whole(path, lambda file: torch.save(state, file))
 
 
 def recipe(training: Training, count: int) -> dict[str, Any]:
