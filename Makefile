@@ -34,7 +34,7 @@ check: .venv/ready
 
 site: .venv/ready
 	@echo "== Proving the pages"
-	$(BIN)/pytest README.md CONTRIBUTING.md docs
+	$(BIN)/pytest $(AGAIN) README.md CONTRIBUTING.md docs
 	@echo "== Building the site"
 	$(BIN)/mkdocs build --strict
 

@@ -49,7 +49,7 @@ def _update(project: Project, names: list[str], record_to: str) -> int:
 
 def _record(project: Project, names: list[str], file: Path) -> int:
     """Run one lab, and write its record, or what is wrong with it, beside the repository's own."""
-    from proseproof.records import write_whole
+    from proseproof.report import write_whole
     from proseproof.update import record
 
     if len(names) != 1 or not names[0].endswith(".py"):

@@ -26,8 +26,7 @@ from proseproof.claims import Judge
 from proseproof.language_pairs import tree_of
 from proseproof.listings import ListingError, resolve
 from proseproof.quoted_code import own_code
-from proseproof.records import write_whole
-from proseproof.report import BlockEntry, ClaimEntry, FenceEntry
+from proseproof.report import BlockEntry, ClaimEntry, FenceEntry, write_whole
 
 if TYPE_CHECKING:
     from proseproof.prover import PageProof

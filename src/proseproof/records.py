@@ -21,7 +21,7 @@ from typing import Any
 from proseproof.language_pairs import tree_of
 from proseproof.messages import diff
 from proseproof.outputs import FLOAT
-from proseproof.report import versions
+from proseproof.report import versions, write_whole
 from proseproof.settings import Settings
 
 Output = dict[str, Any]
@@ -110,14 +110,6 @@ def write(file: Path, record: Record) -> None:
     """Write the record, whole or not at all."""
     text = json.dumps(asdict(record), ensure_ascii=False, indent=1, sort_keys=True)
     write_whole(file, text + "\n")
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Write a file so that nobody ever reads half of it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, file)
 
 
 def difference(recorded: list[Output], shown: list[Output]) -> str:

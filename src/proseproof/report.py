@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -135,9 +136,16 @@ class Report:
         """Write the report, byte for byte the same for the same contents."""
         pages = {name: asdict(page) for name, page in sorted(self.pages.items())}
         data = {"versions": self.versions, "totals": self.totals, "pages": pages}
-        path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
-        path.write_text(text + "\n", encoding="utf-8")
+        write_whole(path, text + "\n")
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file so that nobody ever reads half of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, file)
 
 
 def digest(text: str) -> str:
@@ -171,8 +179,12 @@ def load(path: Path) -> Report:
     """The report at `path`; an empty one when there is none."""
     if not path.is_file():
         return Report(versions())
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return Report(data["versions"], {name: page_from(one) for name, one in data["pages"].items()})
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        pages = {name: page_from(one) for name, one in data["pages"].items()}
+        return Report(data["versions"], pages)
+    except (ValueError, KeyError, TypeError):  # damaged: what it said is proved again
+        return Report(versions())
 
 
 def merge(old: Report, new: Iterable[PageEntry], exist: Iterable[str]) -> Report:
