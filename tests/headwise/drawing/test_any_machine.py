@@ -24,7 +24,8 @@ def drawn_on(machine: dict[str, str]) -> str:
     environ = {k: v for k, v in os.environ.items() if k not in {"COV_CORE_SOURCE", *MACHINES[-1]}}
     run = subprocess.run(
         [sys.executable, __file__],
-        env=environ | machine,
+        # More threads than cores would else spend their time on waiting.
+        env=environ | machine | {"OMP_WAIT_POLICY": "passive"},
         capture_output=True,
         text=True,
         check=False,
