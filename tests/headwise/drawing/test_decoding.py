@@ -23,7 +23,7 @@ def test_decoding_shows_the_tokens_that_generate_gives() -> None:
 
 
 def test_decoding_fills_what_is_computed() -> None:
-    figure = diagrams.decoding(model(1), SRC[:1], 4, 1, eos=99)
+    figure = diagrams.decoding(model(1), SRC[:1], 4, 1, eos=-1)
     drawn = elements(figure, "rect")[:-2]  # but for the legend
     plain, cached = drawn[:10], drawn[10:]
     kept = [["stroke-dasharray" in box.attrib for box in panel] for panel in (plain, cached)]
@@ -44,5 +44,5 @@ def test_decoding_fills_what_is_computed() -> None:
 def test_decoding_refuses_what_does_not_fit(options: dict[str, object], message: str) -> None:
     transformer = model(1)
     with pytest.raises(ValueError, match=message):
-        diagrams.decoding(transformer, bos=1, eos=99, **options)  # type: ignore[arg-type]
+        diagrams.decoding(transformer, bos=1, eos=-1, **options)  # type: ignore[arg-type]
     assert hooks(transformer) == 0
