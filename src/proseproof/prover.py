@@ -381,7 +381,9 @@ class PageProof:
         if not detail:
             self.project.done.add(asked)
             return []
-        return [Finding(self.page.path, block.line, message, detail, "add torch.manual_seed(0)")]
+        known = {"torch": "torch.manual_seed(0)", "numpy": "np.random.seed(0)"}
+        seeds = [seed for name, seed in known.items() if name in block.code] or ["random.seed(0)"]
+        return [Finding(self.page.path, block.line, message, detail, f"add {seeds[0]}")]
 
     def rehearsed(self, block: Block) -> list[Finding]:
         """A GPU block on a made-up accelerator, and on CUDA where there is one."""

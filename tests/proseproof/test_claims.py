@@ -248,6 +248,7 @@ def test_judging_leaves_the_random_state_alone(site: Site) -> None:
     lab = "# %%\nimport random\nrandom.seed(1)\n# %% [markdown]\n# `random.random() < 2`\n# %%\n"
     lab += "a = random.random()\nrandom.seed(1)\nassert a == random.random()\n"
     site.write("docs/labs/a.py", lab)
+    assert site.run("proseproof", "update").returncode == 0
     assert site.prove("docs/labs/a.py") == []
 
 
@@ -255,6 +256,7 @@ def test_sentences_of_a_lab_are_judged_below_their_cell(site: Site) -> None:
     lab = "# %% [markdown]\n# # Lab {#lab}\n# %%\nn = 1\n# %% [markdown]\n# Here `n == 1`.\n# %%\n"
     lab += "n = n + 1\n# %% [markdown]\n# Now `n == 2`.\n"
     site.write("docs/labs/a.py", lab)
+    assert site.run("proseproof", "update").returncode == 0
     assert site.prove("docs/labs/a.py") == []
     site.write("docs/labs/a.py", lab.replace("`n == 2`", "`n == 1`"))
     assert places(site.prove("docs/labs/a.py")) == ["docs/labs/a.py:10"]

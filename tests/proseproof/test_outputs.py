@@ -95,10 +95,20 @@ def test_block_that_does_not_raise_what_it_should_is_caught(site: Site, code: st
     assert len(site.page(page)) == 1
 
 
-def test_output_that_depends_on_an_unseeded_generator_is_caught(site: Site) -> None:
-    site.write("README.md", block("import random\nprint(random.randrange(10**9))", "1"))
+@pytest.mark.parametrize(
+    ("code", "seed"),
+    [
+        ("import random\nprint(random.randrange(10**9))", "random.seed(0)"),
+        ("import numpy as np\nprint(np.random.rand())", "np.random.seed(0)"),
+        ("import torch\nprint(torch.rand(3))", "torch.manual_seed(0)"),
+    ],
+)
+def test_output_that_depends_on_an_unseeded_generator_is_caught(
+    site: Site, code: str, seed: str
+) -> None:
+    site.write("README.md", block(code, "1"))
     assert site.run("proseproof", "update").returncode == 0
-    assert [one.remedy for one in site.prove("README.md")] == ["add torch.manual_seed(0)"]
+    assert [one.remedy for one in site.prove("README.md")] == [f"add {seed}"]
 
 
 def test_output_that_does_not_depend_on_what_is_drawn_is_no_alarm(site: Site) -> None:
