@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from headwise._autocast import multiplied_dtype
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-WIDEST = 2**20  # of one axis of a weight: its square in single precision is four tebibytes
-LARGEST = 2**40  # numbers in one tensor that the library makes
+# More than that is a slip, and would end in an error of the allocator, or the process.
+WIDEST = 2**18  # one axis of a weight
+ROWS = 2**24  # of a table: words, or positions
+LARGEST = 2**36  # numbers in one tensor
 FARTHEST = 2**53  # position: up to here, double precision tells one from the next
 
 
@@ -34,16 +36,16 @@ def check_widths(**widths: int) -> None:
     check_sizes(most=WIDEST, **widths)
 
 
-def check_lengths(**lengths: int) -> None:
+def check_lengths(*, most: int = LARGEST, **lengths: int) -> None:
     """Every length is a whole number of at least 0, and a tensor of all of them can be had."""
     numel = 1
     for name, length in lengths.items():
-        check_whole(name, length, 0, LARGEST)
+        check_whole(name, length, 0, most)
         if isinstance(length, int) and not torch.compiler.is_compiling():
             numel *= length
-    if numel > LARGEST:
+    if numel > most:
         sizes = " and ".join(map(str, lengths.values()))
-        raise ValueError(f"{', '.join(lengths)}: got {sizes}, expected at most {LARGEST} numbers")
+        raise ValueError(f"{', '.join(lengths)}: got {sizes}, expected at most {most:,} numbers")
 
 
 def check_whole(name: str, x: int, least: int, most: int, expected: str = "a whole number") -> None:
@@ -76,7 +78,7 @@ def check_positions(name: str, start: int, length: int, max_len: int) -> None:
 
 def check_divides(num_heads: int, d_model: int, *, width: str = "d_model") -> None:
     """num_heads divides d_model, so that each head gets a whole number of columns."""
-    check_sizes(num_heads=num_heads)
+    check_widths(num_heads=num_heads)
     if d_model % num_heads:
         raise ValueError(f"num_heads: got {num_heads}, expected a divisor of {width} = {d_model}")
 
@@ -215,6 +217,13 @@ def may_hold(valid: Tensor) -> bool:
         return True
 
 
+def check_readable(name: str, x: Tensor) -> None:
+    """x is a tensor whose values are there to be read."""
+    check_tensor(name, x)
+    if x.is_meta:
+        raise ValueError(f"{name}: got a tensor on the meta device, expected one with values")
+
+
 def being_traced() -> bool:
     """Whether torch.jit.trace is at work, to which sizes are tensors."""
     return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
@@ -230,6 +239,12 @@ def check_counts(name: str, counts: Tensor, **length: int) -> None:
     check_values(name, counts, (counts >= 0) & (counts <= most), f"0 to {most}")
 
 
+def check_floats(name: str, x: Tensor) -> None:
+    """x holds vectors of floats, each of at least one number."""
+    if x.dtype not in FLOATS or x.size(-1) == 0:
+        raise ValueError(f"{name}: got shape {show(x.shape)} of {x.dtype}, expected floats")
+
+
 def check_integers(name: str, x: Tensor) -> None:
     """The dtype of x is one of whole numbers."""
     if x.dtype == torch.bool or x.is_floating_point() or x.is_complex():
@@ -243,6 +258,16 @@ def check_tokens(name: str, tokens: Tensor, shape: Sequence[int | str], vocab: i
         raise ValueError(f"{name}: got dtype {tokens.dtype}, expected tokens in torch.int64")
     known = (tokens >= 0) & (tokens < vocab)
     check_values(name, tokens, known, f"tokens from 0 to {vocab - 1}")
+
+
+def as_boolean(name: str, x: Tensor) -> Tensor:
+    """A mask of zeros and ones as a boolean one; a boolean one stays as it is."""
+    check_tensor(name, x)
+    if x.dtype == torch.bool:
+        return x
+    check_numeric(name, x.dtype)
+    check_values(name, x, (x == 0) | (x == 1), "0 and 1 alone")
+    return x != 0
 
 
 def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str = "mask") -> None:

@@ -26,11 +26,11 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from headwise._check import (
-    check_integers,
+    check_device,
     check_kind,
-    check_shape,
     check_sizes,
     check_tensor,
+    check_tokens,
     check_whole,
     kind,
 )
@@ -135,8 +135,10 @@ def small_model() -> Transformer:
 def reversal_loss(model: nn.Module, tokens: Tensor) -> Tensor:
     """How badly the model writes the tokens (batch, seq_len) backwards."""
     check_kind("model", model, nn.Module)
-    check_shape("tokens", tokens, ("batch", "seq_len"))
-    check_integers("tokens", tokens)
+    check_tokens("tokens", tokens, ("batch", "seq_len"), VOCAB)
+    check_device("tokens", tokens, "the model", next(model.parameters(), tokens))
+    if tokens.numel() == 0:
+        raise ValueError("tokens: got none, expected some")
     target = tokens.flip(1)
     so_far = F.pad(target[:, :-1], (1, 0), value=BOS)  # (batch, seq_len)
     logits = model(tokens, so_far)  # (batch, seq_len, vocab)

@@ -10,6 +10,15 @@ from headwise._check import check_dropout, check_input, check_kind, check_widths
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
 
+def check_feed_forward(d_model: int, d_ff: int | None, dropout: float, activation: str) -> None:
+    """A feed-forward network can be made of this."""
+    check_widths(d_model=d_model, d_ff=1 if d_ff is None else d_ff)
+    check_dropout(dropout)
+    check_kind("activation", activation, str)
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation: got {activation!r}, expected one of {sorted(ACTIVATIONS)}")
+
+
 class FeedForward(nn.Module):
     """Two linear maps with a bend between them, the same for every position.
 
@@ -29,15 +38,8 @@ class FeedForward(nn.Module):
         activation: str = "relu",
     ) -> None:
         super().__init__()
-        check_widths(d_model=d_model)
+        check_feed_forward(d_model, d_ff, dropout, activation)
         d_ff = 4 * d_model if d_ff is None else d_ff
-        check_widths(d_ff=d_ff)
-        check_dropout(dropout)
-        check_kind("activation", activation, str)
-        if activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation: got {activation!r}, expected one of {sorted(ACTIVATIONS)}"
-            )
         self.d_model, self.d_ff, self.activation = d_model, d_ff, activation
         self.W_1 = nn.Linear(d_model, d_ff)
         self.W_2 = nn.Linear(d_ff, d_model)

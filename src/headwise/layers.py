@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from headwise._check import (
+    check_divides,
     check_dropout,
     check_flags,
     check_input,
@@ -10,7 +11,7 @@ from headwise._check import (
     check_mask,
     check_widths,
 )
-from headwise.feed_forward import FeedForward
+from headwise.feed_forward import FeedForward, check_feed_forward
 from headwise.multi_head import KeyValueCache, MultiHeadAttention
 
 
@@ -47,6 +48,21 @@ class Residual(nn.Module):
         return x
 
 
+def check_layer(
+    d_model: int,
+    num_heads: int,
+    d_ff: int | None,
+    dropout: float,
+    activation: str,
+    norm_first: bool,
+) -> None:
+    """A layer can be made of this: told before any weight is drawn."""
+    check_widths(d_model=d_model, num_heads=num_heads)
+    check_divides(num_heads, d_model)
+    check_feed_forward(d_model, d_ff, dropout, activation)
+    check_flags(norm_first=norm_first)
+
+
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each inside a residual connection.
 
@@ -71,6 +87,7 @@ class EncoderLayer(nn.Module):
         norm_first: bool = False,
     ) -> None:
         super().__init__()
+        check_layer(d_model, num_heads, d_ff, dropout, activation, norm_first)
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
@@ -153,6 +170,7 @@ class DecoderLayer(nn.Module):
         norm_first: bool = False,
     ) -> None:
         super().__init__()
+        check_layer(d_model, num_heads, d_ff, dropout, activation, norm_first)
         self.d_model, self.num_heads = d_model, num_heads
         self.self_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)

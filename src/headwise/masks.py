@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import (
+    as_boolean,
     check_counts,
     check_device,
     check_each,
@@ -244,16 +245,6 @@ def to_one_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
 def from_one_hides(one_hides: Tensor) -> Tensor:
     """Our mask from one of the same shape in which 1 hides and 0 shows."""
     return ~as_boolean("one_hides", one_hides)
-
-
-def as_boolean(name: str, x: Tensor) -> Tensor:
-    """A mask of zeros and ones as a boolean one; a boolean one stays as it is."""
-    check_tensor(name, x)
-    if x.dtype == torch.bool:
-        return x
-    check_numeric(name, x.dtype)
-    check_values(name, x, (x == 0) | (x == 1), "0 and 1 alone")
-    return x != 0
 
 
 def _check_boolean(name: str, mask: Tensor) -> None:

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from headwise._check import (
     FARTHEST,
-    LARGEST,
+    ROWS,
     check_floating,
+    check_floats,
     check_input,
     check_lengths,
     check_place,
@@ -37,7 +38,7 @@ def sinusoidal(
     d_model the last sine has no cosine beside it.
     """
     _check_code(d_model, dtype, device)
-    check_lengths(seq_len=seq_len, d_model=d_model)
+    check_lengths(seq_len=seq_len, d_model=d_model, most=2**32)
     check_start(start)
     # Half precision cannot even count to 2049, nor single to 2**24 + 1: use double, then round.
     precise = _widest(device)
@@ -96,7 +97,7 @@ class SinusoidalPositions(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x (batch, seq_len, d_model) with the code of positions start, start + 1, … added."""
         check_shape("x", x, ("batch", "seq_len", "d_model"))
-        check_floating("x", x.dtype)
+        check_floats("x", x)
         _, seq_len, d_model = x.shape
         return x + sinusoidal(seq_len, d_model, start=start, dtype=x.dtype, device=x.device)
 
@@ -107,7 +108,7 @@ class LearnedPositions(nn.Module):
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
         check_widths(d_model=d_model)
-        check_sizes(max_len=max_len, most=LARGEST // d_model)
+        check_sizes(max_len=max_len, most=ROWS)
         self.max_len, self.d_model = max_len, d_model
         self.weight = nn.Parameter(torch.empty(max_len, d_model))
         nn.init.normal_(self.weight, std=math.sqrt(0.5))  # as strong as the sine code

@@ -19,6 +19,7 @@ from headwise._check import (
     check_each,
     check_floating,
     check_kind,
+    check_place,
     check_sizes,
     show,
 )
@@ -87,6 +88,7 @@ def measure(
 ) -> dict[str, Cost | str]:
     """The cost of each kernel for Q, K and V of a shape, or why the kernel did not run."""
     check_kind("device", device, torch.device)
+    check_place(device)
     check_each("shape", shape, int, expected="the sizes (..., seq_len, d_k)")
     if len(shape) < 2 or min(shape) < 1 or math.prod(shape) > LARGEST:
         raise ValueError(f"shape: got {show(shape)}, expected sizes (..., seq_len, d_k) that fit")

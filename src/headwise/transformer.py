@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from headwise._check import (
-    LARGEST,
+    ROWS,
     check_counts,
     check_device,
-    check_dropout,
     check_each,
     check_flags,
+    check_integers,
     check_kind,
     check_lengths,
     check_positions,
@@ -22,10 +22,9 @@ from headwise._check import (
     check_start,
     check_tokens,
     check_whole,
-    check_widths,
 )
 from headwise._eval_mode import without_dropout
-from headwise.layers import DecoderLayer, EncoderLayer, LayerCache
+from headwise.layers import DecoderLayer, EncoderLayer, LayerCache, check_layer
 from headwise.masks import padding_mask
 from headwise.positional import LearnedPositions, SinusoidalPositions
 
@@ -125,7 +124,8 @@ def _keep_all(cache: list[LayerCache] | None, grown: list[LayerCache]) -> None:
 def _check_layers(layers: Sequence[nn.Module], one: type[nn.Module]) -> None:
     """There are layers, all of this kind and of one width."""
     check_kind("layers", layers, Sequence, nn.ModuleList, expected=f"a list of {one.__name__}")
-    check_sizes(num_layers=len(layers))
+    if len(layers) == 0:
+        raise ValueError("layers: got none, expected at least one")
     for layer in layers:
         check_kind("layers", getattr(layer, "_orig_mod", layer), one)  # compiled ones as well
     widths = [layer.d_model for layer in layers]
@@ -183,11 +183,12 @@ class Transformer(nn.Module):
         tie_weights: bool = False,
     ) -> None:
         super().__init__()
-        check_widths(d_model=d_model, num_layers=num_layers)
-        check_sizes(src_vocab=src_vocab, tgt_vocab=tgt_vocab, most=LARGEST // d_model)
+        check_layer(d_model, num_heads, d_ff, dropout, activation, norm_first)
+        check_sizes(num_layers=num_layers, most=10_000)
+        check_sizes(src_vocab=src_vocab, tgt_vocab=tgt_vocab, most=ROWS)
+        check_sizes(max_len=1 if max_len is None else max_len, most=ROWS)
         check_whole("pad", pad, -1, min(src_vocab, tgt_vocab) - 1, "a token")
-        check_dropout(dropout)
-        check_flags(norm_first=norm_first, tie_weights=tie_weights)
+        check_flags(tie_weights=tie_weights)
         self.src_vocab, self.tgt_vocab, self.d_model, self.pad = src_vocab, tgt_vocab, d_model, pad
         self.max_len = max_len
 
@@ -260,6 +261,7 @@ class Transformer(nn.Module):
     def visible(self, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The mask (batch, 1, 1, seq_len) that hides the padding: pad tokens, or by lengths."""
         check_shape("tokens", tokens, ("batch", "seq_len"))
+        check_integers("tokens", tokens)
         if lengths is None:
             return (tokens != self.pad)[:, None, None, :]  # (batch, 1, 1, seq_len)
         _check_lengths("lengths", lengths, tokens)

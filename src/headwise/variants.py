@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from headwise._check import (
+    as_boolean,
     check_device,
     check_divides,
     check_dropout,
@@ -31,7 +32,7 @@ from headwise._check import (
 )
 from headwise.attention import attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
-from headwise.masks import as_boolean, from_valid_lens
+from headwise.masks import from_valid_lens
 
 __all__ = ["FoldedHeads", "MethodSteps", "OneHides", "ParameterOnly", "SeparateInputs"]
 

@@ -1,10 +1,14 @@
 """What all tests of the library share."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+
+sys.path.append(str(Path(__file__).parent))  # for right_calls
 
 # The same examples on every run, and no test that fails because the machine is busy.
 settings.register_profile("headwise", deadline=None, derandomize=True)

@@ -353,8 +353,8 @@ def decode(tgt_len: int, lengths: tuple[int, ...], parts: slice = slice(None)) -
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Encoder([]), "num_layers: got 0"),
-        (lambda: Decoder([]), "num_layers: got 0"),
+        (lambda: Encoder([]), "layers: got none"),
+        (lambda: Decoder([]), "layers: got none"),
         (lambda: model(num_layers=0), "num_layers: got 0"),
         (lambda: model(d_model=-8), "d_model: got -8"),
         (lambda: model(num_heads=3), "num_heads: got 3"),

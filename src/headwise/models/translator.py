@@ -16,7 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headwise._check import check_each, check_flags, check_kind, check_tokens, check_whole
+from headwise._check import (
+    check_each,
+    check_flags,
+    check_kind,
+    check_readable,
+    check_tokens,
+    check_whole,
+)
 from headwise._command import Parser
 from headwise.models.numerals import (
     CHARACTERS,
@@ -52,6 +59,7 @@ def encode_words(texts: Sequence[str]) -> Tensor:
 def decode_words(tokens: Tensor) -> list[str]:
     """Target tokens (batch, tgt_len) as English words, up to <eos> and without <bos>."""
     check_tokens("tokens", tokens, ("batch", "tgt_len"), len(TGT_TOKENS))
+    check_readable("tokens", tokens)
     texts = []
     for row in tokens.tolist():
         row = row[: row.index(EOS)] if EOS in row else row

@@ -19,6 +19,7 @@ from headwise._check import (
     check_flags,
     check_integers,
     check_kind,
+    check_readable,
     check_shape,
     check_sizes,
     check_values,
@@ -110,6 +111,8 @@ def range_numbers(count: int, seed: int) -> Tensor:
 def exact(model: Transformer, numbers: Tensor, *, use_cache: bool = True) -> Tensor:
     """Which numbers the model translates without a single mistake: (count,), boolean."""
     check_translator(model)
+    check_flags(use_cache=use_cache)
+    check_readable("numbers", numbers)
     _check_numbers(numbers)
     right: list[bool] = []
     with one_thread():
@@ -263,7 +266,7 @@ class Training:
         self.losses, self.seconds = losses, seconds
 
 
-def train(path: str | Path, *, seed: int, steps: int, count: int, resume: bool) -> None:
+def train(out: str | Path, *, seed: int, steps: int, count: int, resume: bool) -> None:
     """Train a new translator into a file, and write beside it how that was done.
 
     What has been reached is kept in a third file, so that after an interruption `resume` goes on
@@ -272,7 +275,7 @@ def train(path: str | Path, *, seed: int, steps: int, count: int, resume: bool) 
     """
     check_sizes(count=count, most=MOST)
     check_flags(resume=resume)
-    path = check_out(path)
+    path = check_out(out)
     training = Training(seed=seed, steps=steps)
     with alone(path):
         _train(training, path, count, resume)
@@ -323,6 +326,7 @@ def _save(state: dict[str, Any], path: Path) -> None:
 
 def recipe(training: Training, count: int) -> dict[str, Any]:
     """How these weights were made, how good they are, and what they hash to."""
+    check_kind("training", training, Training)
     return {
         "seed": training.seed,
         "steps": training.steps,
