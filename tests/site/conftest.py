@@ -1,130 +1,153 @@
-"""The site, built once from this tree and served on loopback, and a browser to read it with."""
+"""The site, built once from this tree and served on loopback, and readers to open it."""
 
-import functools
-import http.server
+import json
+import os
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-from sitekit import chromium_for_tests as chromium
+from sitekit import chromium_for_tests
+from sitekit.static_host import serving
+
+# pytest's importlib mode leaves a test folder off the path, and with it the helpers beside us.
+sys.path.append(str(Path(__file__).parent))
+
+from page_visit import Facts, Visitor
+from reader import Reader
+from site_pages import PAGES
 
 ROOT = Path(__file__).parents[2]
-
-
-class _Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves as a static host does: a missing address gets 404.html."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def send_error(self, code: int, *rest: object) -> None:
-        body = (Path(self.directory) / "404.html").read_bytes()
-        self.send_response(code)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[http.server.ThreadingHTTPServer]:
-    handler = functools.partial(_Handler, directory=".")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def address(server: http.server.ThreadingHTTPServer) -> str:
-    return f"http://127.0.0.1:{server.server_address[1]}/"
-
-
-@pytest.fixture(scope="session")
-def site(
-    tmp_path_factory: pytest.TempPathFactory,
-    server: http.server.ThreadingHTTPServer,
-    address: str,
-) -> Path:
-    """The folder of the built site, built to live at the server's address."""
-    folder = tmp_path_factory.mktemp("site")
-    build = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
-        cwd=ROOT,
-        env=_environment(SITE_URL=address),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert build.returncode == 0, build.stdout + build.stderr
-    assert "WARNING" not in build.stderr, build.stderr
-    server.RequestHandlerClass = functools.partial(_Handler, directory=str(folder))
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of pytest-xdist see, if there are any."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
     return folder
 
 
-def _environment(**extra: str) -> dict[str, str]:
-    import os
+def _once(result: Path, make: Callable[[Path], None]) -> Path:
+    """The file or folder `result`, made by the process that comes first: the others wait."""
+    lock, draft = result.with_suffix(".lock"), result.with_suffix(".draft")
+    while not result.exists():
+        try:
+            lock.mkdir()
+        except FileExistsError:
+            time.sleep(0.05)
+            continue
+        try:
+            if not result.exists():
+                make(draft)
+                draft.rename(result)
+        finally:
+            lock.rmdir()
+    return result
 
-    return os.environ | {"NO_MKDOCS_2_WARNING": "1"} | extra
+
+@pytest.fixture(scope="session")
+def site_url() -> str:
+    """Where the site is built to live: nobody may be asked for anything there."""
+    return "http://headwise.test/"
+
+
+@pytest.fixture(scope="session")
+def site(shared: Path, site_url: str) -> Path:
+    """The folder of the built site."""
+
+    def build(folder: Path) -> None:
+        run = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
+            cwd=ROOT,
+            env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "SITE_URL": site_url},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert "WARNING" not in run.stderr, run.stderr
+
+    return _once(shared / "site", build)
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served."""
+    with serving(site) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = chromium.find()
+    path = chromium_for_tests.find()
     assert path, "no Chromium: run make test, or python -m sitekit.chromium_for_tests"
-    # As root, Chromium starts only without its sandbox; the rest keeps it from phoning home.
+    # As root, Chromium starts only without its sandbox; the next two keep it from phoning home, and
+    # the last one from starting a process at every page for the next.
     quiet = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=quiet)
+        running = playwright.chromium.launch(
+            executable_path=path, args=[*quiet, "--renderer-process-limit=2"]
+        )
         yield running
         running.close()
 
 
 @pytest.fixture(scope="session")
-def readers(browser: Browser) -> dict[str, BrowserContext]:
-    """A reader of each kind, who keeps the scripts and styles that all pages share."""
-    return {}
+def readers(browser: Browser, address: str) -> dict[bool, Reader]:
+    """A reader with scripts and one without, who open one page after another."""
+    return {scripts: Reader(browser, address, scripts=scripts) for scripts in (True, False)}
 
 
 @pytest.fixture
-def open_page(
-    site: Path, address: str, browser: Browser, readers: dict[str, BrowserContext]
-) -> Iterator[Callable[..., Page]]:
+def open_page(readers: dict[bool, Reader]) -> Iterator[Open]:
     """Open a page; whatever it logs or asks of another origin fails the test at the end."""
-    pages: list[Page] = []
-    trouble: list[str] = []
 
-    def opened(path: str, *, width: int = 1440, expect: int = 200, **options: object) -> Page:
-        kind = repr(sorted(options.items()))
-        if kind not in readers:
-            readers[kind] = browser.new_context(**options)  # type: ignore[arg-type]
-        page = readers[kind].new_page()
-        pages.append(page)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.on("pageerror", lambda error: trouble.append(f"{path}: {error}"))
-        page.on(
-            "console",
-            lambda m: m.type in ("error", "warning") and trouble.append(f"{path}: {m.text}"),
-        )
-        page.on(
-            "request",
-            lambda r: (
-                r.url.startswith((address, "data:", "blob:"))
-                or trouble.append(f"{path} asks for {r.url}")
-            ),
-        )
-        answer = page.goto(address + path)
-        assert answer is not None and answer.status == expect, f"{path}: {answer}"
-        return page
+    def opened(path: str, *, scripts: bool = True, **options: object) -> Page:
+        return readers[scripts].open(path, **options)  # type: ignore[arg-type]
 
     yield opened
-    for page in pages:
-        page.evaluate("localStorage.clear()")  # what one test chose is not the next one's
-        page.close()
-    # A browser says of its own accord that a page is not there: that is not the page's doing.
-    assert [line for line in trouble if "status of 404" not in line or ".html" not in line] == []
+    assert [line for reader in readers.values() for line in reader.leave()] == []
+
+
+@pytest.fixture(scope="session")
+def visitor(browser: Browser, address: str) -> Visitor:
+    return Visitor(browser, address)
+
+
+@pytest.fixture(scope="session")
+def facts(visitor: Visitor, shared: Path) -> Callable[[str], Facts]:
+    """What the browser says of a page, by its path; a page is visited when a test first asks."""
+
+    def known(path: str) -> Facts:
+        def measure(draft: Path) -> None:
+            draft.write_text(json.dumps(visitor.visit(path)), encoding="utf-8")
+
+        file = _once(shared / f"{path.replace('/', '-')}.json", measure)
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+
+    return known
+
+
+@pytest.fixture(params=PAGES)
+def path(request: pytest.FixtureRequest) -> str:
+    """Every page in turn, unless a test names its own."""
+    return str(request.param)
+
+
+@pytest.fixture
+def scripted(facts: Callable[[str], Facts], path: str) -> Facts:
+    """What was measured on the page with scripts."""
+    return dict(facts(path)["scripted"])
+
+
+@pytest.fixture
+def plain(facts: Callable[[str], Facts], path: str) -> Facts:
+    """What was measured on the page without scripts."""
+    return dict(facts(path)["plain"])

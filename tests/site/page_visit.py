@@ -1,0 +1,157 @@
+"""All that the tests ask of every page, asked in one visit with scripts and one without.
+
+Opening a page takes longer than any question about it. So each is opened once by each kind of
+reader, everything is measured there, and the tests of each rule only look at the measurements.
+"""
+
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Page
+from reader import Reader, Scheme
+
+PHONE, WIDE = 375, 1440
+SCHEMES: tuple[Scheme, Scheme] = ("light", "dark")
+Facts = dict[str, Any]
+
+# How far a page sticks out to the right of the screen.
+OVERHANG = "document.documentElement.scrollWidth - innerWidth"
+
+# The words of each drawing, in the page's own font: how large, what lies outside, what overlaps.
+WORDS = """[...document.querySelectorAll("figure.drawn svg")].map(svg => {
+  const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
+  const texts = [...svg.querySelectorAll("text")];
+  const boxes = texts.map(text => text.getBoundingClientRect());
+  const outside = boxes.map((b, i) => [b, texts[i].textContent]).filter(([b]) =>
+    b.left < frame.left - 1 || b.right > frame.right + 1 ||
+    b.top < frame.top - 1 || b.bottom > frame.bottom + 1).map(([, text]) => text);
+  const overlap = [];
+  boxes.forEach((a, i) => boxes.slice(0, i).forEach((b, j) => {
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (wide > 0 && high > 4) overlap.push(`${texts[i].textContent} | ${texts[j].textContent}`);
+  }));
+  const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize) * scale);
+  return {width: frame.width, smallest: Math.min(...sizes), outside, overlap};
+})"""
+
+# What a screen reader says of each drawing, and the caption below it.
+SPOKEN = """[...document.querySelectorAll("figure.drawn")].map(figure => {
+  const drawings = [...figure.querySelectorAll("[role=img]")];
+  return {
+    labels: drawings.map(svg => svg.getAttribute("aria-label")),
+    languages: drawings.map(svg => svg.getAttribute("lang")),
+    caption: figure.querySelector("figcaption")?.innerText ?? "",
+  };
+})"""
+
+# The smaller side of each formula; and each root with its height and the gap behind it, in ems.
+FORMULAS = """{
+  sides: [...document.querySelectorAll("math")].map(e => e.getBoundingClientRect())
+    .map(box => Math.min(box.width, box.height)),
+  roots: [...document.querySelectorAll("msqrt")].map(e => {
+    const size = parseFloat(getComputedStyle(e).fontSize);
+    const whole = e.getBoundingClientRect();
+    const last = e.lastElementChild.getBoundingClientRect();
+    return [e.textContent, whole.height / size, (whole.right - last.right) / size];
+  }),
+}"""
+
+# The colours of the text and of the words in drawings.
+INKS = """({
+  text: getComputedStyle(document.querySelector("article")).color,
+  drawings: [...new Set([...document.querySelectorAll("figure.drawn text")]
+    .map(text => getComputedStyle(text).fill))],
+})"""
+
+# To a screen reader, coloured code is text and a drawing is its label: axe need not walk them.
+LIGHTEN = """
+document.querySelectorAll("pre code").forEach(e => { e.textContent = e.textContent });
+document.querySelectorAll("svg[aria-label]").forEach(e => e.replaceChildren())
+"""
+
+# Words of code that are coloured alike need one look: all but the first of each colour go.
+SAMPLE = """
+const seen = new Set();
+const again = [...document.querySelectorAll("pre code span:not(:has(*))")].filter(span => {
+  const {color, backgroundColor, fontSize, fontWeight} = getComputedStyle(span);
+  const look = `${[color, backgroundColor, fontSize, fontWeight, span.closest("pre").className]}`;
+  return seen.has(look) || !seen.add(look);
+});
+again.forEach(span => span.replaceWith(span.textContent));
+"""
+
+# Only what is wrong is sent here: all that passed, node by node, takes longer than the check.
+AXE = """options => axe.run({resultTypes: ["violations"], ...options}).then(({violations}) =>
+  violations.flatMap(({id, nodes}) => nodes.map(node => `${id}: ${node.html.slice(0, 160)}`)))
+"""
+
+# Search has tests of its own; here its worker would index the whole site again on every page.
+NO_WORKER = "Worker = class extends EventTarget { postMessage() {} terminate() {} }"
+
+
+class Visitor:
+    """Two readers, with scripts and without, who measure a page at the same time."""
+
+    def __init__(self, browser: Browser, address: str) -> None:
+        self.plain = Reader(browser, address, scripts=False)
+        self.scripted = Reader(browser, address)
+        for script in (NO_WORKER, AXE_SCRIPT):
+            self.scripted.page.add_init_script(script)
+
+    def contrast(self, path: str, scheme: Scheme) -> Facts:
+        """What axe has against the colours of a page."""
+        page = self.scripted.open(path, scheme=scheme)
+        page.evaluate(f"() => {{ {SAMPLE} }}")
+        found = page.evaluate(AXE, {"runOnly": ["color-contrast"]})
+        return {"axe": found, "trouble": self.scripted.leave()}
+
+    def visit(self, path: str) -> Facts:
+        """The measurements of a page; while axe looks at it, it is read without scripts."""
+        page = self.scripted.open(path, width=PHONE)
+        overhang = page.evaluate(OVERHANG)
+        page.set_viewport_size({"width": WIDE, "height": 900})
+        page.evaluate(LIGHTEN)
+        options = {"rules": {"color-contrast": {"enabled": False}}}
+        page.evaluate(f"options => {{ found = ({AXE})(options) }}", options)  # and does not wait
+        plain = self._read_plainly(path)
+        scripted = {"overhang": overhang, "axe": page.evaluate("found")}
+        return {
+            "scripted": scripted | {"trouble": self.scripted.leave()},
+            "plain": plain | {"trouble": self.plain.leave()},
+        }
+
+    def _read_plainly(self, path: str) -> Facts:
+        page = self.plain.open(path, width=WIDE)
+        drawn = page.locator("figure.drawn").count()
+        facts: Facts = {"drawn": drawn}
+        if drawn:
+            facts |= self._figures(page)
+        for width in (WIDE, PHONE):
+            page.set_viewport_size({"width": width, "height": 900})
+            facts[str(width)] = page.evaluate(f"({{overhang: {OVERHANG}, words: {WORDS}}})")
+        facts |= page.evaluate(f"({FORMULAS})")
+        facts["title"] = page.locator("h1").is_visible()
+        facts["unfolded"] = self._unfolded(page)
+        return facts
+
+    def _figures(self, page: Page) -> Facts:
+        facts: Facts = {
+            "language": page.locator("html").get_attribute("lang"),
+            "spoken": page.evaluate(SPOKEN),
+            "heard": page.locator("figure.drawn").get_by_role("img").count(),
+            "linked": page.locator('img[src*="figures"]').count(),
+        }
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            facts[scheme] = page.evaluate(INKS)
+        page.emulate_media(color_scheme="light")
+        return facts
+
+    def _unfolded(self, page: Page) -> list[bool]:
+        """Whether what is folded shows itself after a click, for the first three."""
+        seen = []
+        for summary in page.locator("article details > summary").all()[:3]:
+            summary.click()
+            seen.append(summary.locator("xpath=following-sibling::*[1]").is_visible())
+        return seen

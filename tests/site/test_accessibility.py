@@ -1,0 +1,17 @@
+"""What axe finds: nothing on any page, and enough contrast on a page of each kind."""
+
+import pytest
+from page_visit import SCHEMES, Facts, Visitor
+from reader import Scheme
+
+
+def test_axe_finds_nothing(scripted: Facts) -> None:
+    assert scripted["axe"] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("language", ["", "en/"])
+@pytest.mark.parametrize("kind", ["index", "questions/scores", "labs/scaling", "mistakes/masks"])
+def test_contrast_is_enough(visitor: Visitor, kind: str, language: str, scheme: Scheme) -> None:
+    """On one page of each kind: the colours are the same on all of them, and axe is slow here."""
+    assert visitor.contrast(f"{language}{kind}.html", scheme) == {"axe": [], "trouble": []}

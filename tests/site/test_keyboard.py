@@ -1,0 +1,36 @@
+"""What a reader does from the keyboard."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page
+
+Open = Callable[..., Page]
+
+
+def test_keyboard_reaches_what_a_mouse_does(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html")
+    reached = set()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate(
+                "(e => e.className + ' ' + (e.getAttribute('href') || ''))(document.activeElement)"
+            )
+        )
+    text = "\n".join(reached)
+    for part in (
+        "md-skip",
+        "language",
+        "md-search__input",
+        "#by-hand",
+        "formula",
+        "md-code__button",
+    ):
+        assert part in text, f"Tab never reaches {part}"
+
+
+def test_skip_link_leads_to_the_text(open_page: Open) -> None:
+    page = open_page("en/chapters/attention.html")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**#t2-self-attention")

@@ -1,0 +1,43 @@
+"""Labs as pages: light, with words for their figures, and to be taken away as notebooks."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+from site_pages import LABS
+
+Open = Callable[..., Page]
+
+
+@pytest.mark.parametrize("path", LABS)
+def test_lab_weighs_at_most_twice_the_same_text_without_figures(site: Path, path: str) -> None:
+    page = (site / path).read_text(encoding="utf-8")
+    prose = re.sub(r"<figure.*?</figure>", "", page, flags=re.S)
+    assert len(prose) < len(page) <= 2 * len(prose)
+
+
+@pytest.mark.parametrize("path", LABS)
+def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, path: str) -> None:
+    page = open_page(path)
+    figures = page.locator("figure.plot svg")
+    assert figures.count() > 0
+    for figure in figures.all():
+        assert len(figure.get_attribute("aria-label") or "") > 20
+        assert figure.get_attribute("lang") == page.locator("html").get_attribute("lang")
+    entry = page.locator(".md-sidebar--secondary a.md-nav__link[href^='#']").first
+    anchor = entry.get_attribute("href") or ""
+    entry.click()
+    page.wait_for_url(f"**{anchor}")
+    with page.expect_download() as download:
+        page.locator("a.download[download]").click()
+    notebook = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert notebook["nbformat"] == 4
+    assert any("%pip install" in "".join(cell["source"]) for cell in notebook["cells"])
+    colab = page.locator("a.download:not([download])").get_attribute("href") or ""
+    assert colab == (
+        "https://colab.research.google.com/github/headwise/headwise/blob/gh-pages/"
+        + path.replace(".html", ".ipynb")
+    )
