@@ -19,10 +19,10 @@ from headwise._check import (
     check_flags,
     check_integers,
     check_kind,
+    check_range,
     check_readable,
     check_shape,
     check_sizes,
-    check_values,
     check_whole,
 )
 from headwise.models._files import alone, check_out, write_whole
@@ -165,7 +165,7 @@ def one_thread() -> Iterator[None]:
 def _check_numbers(numbers: Tensor) -> None:
     check_shape("numbers", numbers, ("count",))
     check_integers("numbers", numbers)
-    check_values("numbers", numbers, (numbers >= 0) & (numbers <= LARGEST), f"0 to {LARGEST:,}")
+    check_range("numbers", numbers, 0, LARGEST)
 
 
 def _check_draw(count: int, seed: int) -> None:
