@@ -326,7 +326,8 @@ class Transformer(nn.Module):
 
         A row ends with eos, and is filled up with pad while others go on, or with eos where there
         is no pad. Dropout is off, whatever mode the model is in, and the mode stays: a model may
-        be used in several threads.
+        be used in several threads. Since the tokens decide when to stop, this cannot be exported;
+        `decode` can.
 
         Args:
             src: source tokens (batch, src_len).
