@@ -250,8 +250,9 @@ class Training:
         """Go on from where `state_dict` was called, in a training of the same seed and steps."""
         check_kind("state", state, dict, expected="what state_dict gave")
         for name, value in (("seed", self.seed), ("steps", self.steps)):
-            if state.get(name, value) != value:
-                raise ValueError(f"{name}: got {value}, expected {state[name]}, as it began")
+            began = state.get(name)
+            if isinstance(began, int) and began != value:
+                raise ValueError(f"{name}: got {value}, expected {began}, as it began")
         before = copy.deepcopy(self.state_dict())
         try:
             self._go_on_from(state)
@@ -260,6 +261,8 @@ class Training:
             raise ValueError("state: got a broken one, expected what state_dict gave") from error
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
+        if not isinstance(state["seed"], int) or not isinstance(state["steps"], int):
+            raise TypeError("seed and steps are whole numbers")
         losses, seconds = [float(loss) for loss in state["losses"]], float(state["seconds"])
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])

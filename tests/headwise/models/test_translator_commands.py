@@ -4,6 +4,8 @@ import io
 import json
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import torch
 
 from headwise.models import translator
 from headwise.models import translator_training as training
+from headwise.models._files import alone, write_whole
 from headwise.models.translator import main
 
 Captured = pytest.CaptureFixture[str]
@@ -132,3 +135,123 @@ def test_module_runs_as_a_command(capsys: Captured, monkeypatch: pytest.MonkeyPa
         runpy.run_path(str(translator.__file__), run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out == "two hundred thirty five\n"
+
+
+# Refused before the work begins
+
+
+def left_by_a_training() -> dict[str, object]:
+    return training.Training(steps=40).state_dict()
+
+
+def without_values() -> dict[str, object]:
+    return dict.fromkeys(left_by_a_training())
+
+
+def of_another_shape() -> dict[str, object]:
+    state = left_by_a_training()
+    weights = dict(state["model"])  # type: ignore[call-overload]
+    weights["W_vocab.weight"] = weights["W_vocab.weight"][:3]
+    return {**state, "model": weights}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        *([], torch.zeros(3), {}, "text", None, 5),
+        *(without_values(), of_another_shape(), {**left_by_a_training(), "losses": 3}),
+    ],
+    ids=["list", "tensor", "dict", "text", "None", "number", "Nones", "shape", "losses"],
+)
+def test_resuming_something_else_is_refused(
+    state: object, tmp_path: Path, capsys: Captured
+) -> None:
+    torch.save(state, tmp_path / "own.part")
+    out = ("--resume", "--steps", "40", "--out", str(tmp_path / "own.pt"))
+    assert_refused(capsys, f"resume: got {tmp_path / 'own.part'}, expected", "train", *out)
+
+
+@pytest.mark.parametrize("size", [0, 1, 500, 20_000])
+def test_resuming_a_file_that_breaks_off_is_refused(
+    size: int, tmp_path: Path, capsys: Captured
+) -> None:
+    kept = tmp_path / "own.part"
+    torch.save(left_by_a_training(), kept)
+    kept.write_bytes(kept.read_bytes()[:size])
+    out = ("--resume", "--steps", "40", "--out", str(tmp_path / "own.pt"))
+    assert_refused(capsys, f"resume: got {kept}, expected", "train", *out)
+
+
+@pytest.mark.parametrize("name", ["own.pt", "own.json", "own.part"])
+def test_directory_in_the_way_is_noticed_before_training(
+    name: str, tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / name).mkdir()
+    out = str(tmp_path / "own.pt")
+    assert_refused(capsys, f"out: got {out}, expected no directory", "train", "--out", out)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("option", ["seed", "steps", "count"])
+def test_huge_numbers_are_refused_by_name(option: str, tmp_path: Path, capsys: Captured) -> None:
+    arguments = (f"--{option}", "9" * 20, "--out", str(tmp_path / "own.pt"))
+    assert_refused(capsys, f"{option}: got 99999999999999999999, expected", "train", *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_second_training_into_one_file_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "own.pt"
+    with alone(out):
+        assert_refused(
+            capsys, f"out: got {out}, expected one that no other", "train", f"--out={out}"
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_file_locked_by_a_process_that_was_killed_is_free_again(tmp_path: Path) -> None:
+    out = tmp_path / "own.pt"
+    killed = (
+        "import os, pathlib, sys; from headwise.models._files import alone\n"
+        "with alone(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed, str(out)]).returncode == -9
+    assert (tmp_path / "own.lock").exists()
+    with alone(out):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_file_that_could_not_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "own.pt"
+    with pytest.raises(ZeroDivisionError):
+        write_whole(path, lambda file: file.write(bytes(1 // 0)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_options_get_one_line_and_exit_code_2(capsys: Captured) -> None:
+    for arguments, reason in (
+        (["train", "--steps", "x"], "train: argument --steps: invalid int value: 'x'"),
+        (["sing"], "argument command: invalid choice: 'sing'"),
+        ([], "the following arguments are required: command"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        shown = capsys.readouterr()
+        assert (ended.value.code, shown.out) == (2, "")
+        assert shown.err.startswith("headwise.models.translator") and reason in shown.err
+        assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no weights at all", b"PK\x03\x04"])
+def test_file_without_weights_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "own.pt"
+    path.write_bytes(content)
+    for wrong in (path, tmp_path / "nowhere.pt", tmp_path):
+        with pytest.raises(ValueError, match=re.escape(f"path: got {wrong}, expected the weights")):
+            translator.load(wrong)
+
+
+def test_weights_of_another_model_are_refused_by_name(tmp_path: Path) -> None:
+    torch.save({"W_vocab.weight": torch.zeros(3)}, tmp_path / "own.pt")
+    with pytest.raises(ValueError, match="path: got"):
+        translator.load(tmp_path / "own.pt")

@@ -121,3 +121,39 @@ def test_learning_rate_rises_and_falls() -> None:
 def test_steps_below_one_are_refused() -> None:
     with pytest.raises(ValueError, match="steps: got 0"):
         training.Training(steps=0)
+
+
+def test_refused_state_leaves_the_training_as_it_was() -> None:
+    run = training.Training(steps=3)
+    run.advance(1)
+    before = training.fingerprint(run.model), list(run.losses), run.seconds
+    other = training.Training(seed=0, steps=3)
+    other.advance(2)
+    state = other.state_dict()
+    for broken in ({**state, "optimizer": None}, {**state, "losses": ["a"]}, {}):
+        with pytest.raises(ValueError, match="state: got a broken one"):
+            run.load_state_dict(broken)
+        assert (training.fingerprint(run.model), run.losses, run.seconds) == before
+    run.load_state_dict(state)
+    assert training.fingerprint(run.model) == training.fingerprint(other.model)
+
+
+@pytest.mark.parametrize(
+    "numbers", [torch.tensor([0.5]), torch.tensor([-1]), torch.tensor([10**9])]
+)
+def test_numbers_are_those_that_can_be_written(numbers: torch.Tensor) -> None:
+    for question in (training.held_out, training.in_ranges):
+        with pytest.raises(ValueError, match="numbers: got"):
+            question(numbers)
+
+
+def test_more_numbers_than_there_are_is_refused_rather_than_looked_for() -> None:
+    with pytest.raises(ValueError, match="count: got 1000000000, expected"):
+        training.held_out_numbers(10**9, seed=0)
+
+
+def test_model_of_other_vocabularies_is_refused() -> None:
+    other = Transformer(5, 5, d_model=8, num_heads=2, num_layers=1)
+    for call in (lambda: training.Training(other), lambda: translator.say(other, ["三"])):
+        with pytest.raises(ValueError, match="model: got vocabularies of 5 and 5 tokens"):
+            call()
