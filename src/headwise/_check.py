@@ -203,6 +203,13 @@ def check_values(name: str, x: Tensor, valid: Tensor, expected: str) -> None:
         raise ValueError(f"{name}: got {x[~valid][0].item()!r} in it, expected {expected}")
 
 
+def check_range(name: str, x: Tensor, least: int, most: int) -> None:
+    """Every value of x lies between the two, or is one of them."""
+    valid = (x >= least) & (x <= most)
+    if not may_hold(valid):
+        check_values(name, x, valid, f"{least} to {most:,}")
+
+
 def may_hold(valid: Tensor) -> bool:
     """Whether everything is True, as far as one can tell.
 
@@ -235,8 +242,7 @@ def check_counts(name: str, counts: Tensor, **length: int) -> None:
     check_integers(name, counts)
     check_lengths(**length)
     (most,) = length.values()
-    counts = counts.long()  # a narrow dtype could not even hold the length
-    check_values(name, counts, (counts >= 0) & (counts <= most), f"0 to {most}")
+    check_range(name, counts.long(), 0, most)  # a narrow dtype could not even hold the length
 
 
 def check_floats(name: str, x: Tensor) -> None:
@@ -256,8 +262,7 @@ def check_tokens(name: str, tokens: Tensor, shape: Sequence[int | str], vocab: i
     check_shape(name, tokens, shape)
     if tokens.dtype not in (torch.int64, torch.int32):
         raise ValueError(f"{name}: got dtype {tokens.dtype}, expected tokens in torch.int64")
-    known = (tokens >= 0) & (tokens < vocab)
-    check_values(name, tokens, known, f"tokens from 0 to {vocab - 1}")
+    check_range(name, tokens, 0, vocab - 1)
 
 
 def as_boolean(name: str, x: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ def convert(source: nn.Module, target: Target) -> Target:
     Both are MultiHeadAttention, nn.MultiheadAttention, a class of headwise.variants or one of
     headwise.single_head. Weights take on the dtype and device of the target; dropout and mask
     conventions stay the target's own. What the target cannot hold raises a ValueError, and
-    then nothing has been copied.
+    then nothing has been copied. Weights are read on the way, so both sides need to have values.
     """
     theirs, ours = _projections("source", source), _projections("target", target)
     _check_writable(target, theirs, ours)

@@ -20,7 +20,7 @@ def merge_heads(x: Tensor) -> Tensor:
     check_shape("x", x, ("batch", "num_heads", "seq_len", "d_k"))
     batch, num_heads, seq_len, d_k = x.shape
     x = x.transpose(1, 2)  # (batch, seq_len, num_heads, d_k)
-    return x.reshape(batch, seq_len, num_heads * d_k)  # (batch, seq_len, num_heads * d_k)
+    return x.reshape(batch, seq_len, num_heads * d_k)  # (batch, seq_len, d_model)
 
 
 def fold_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -27,8 +27,8 @@ class Residual(nn.Module):
         check_widths(d_model=d_model)
         check_dropout(dropout)
         check_flags(norm_first=norm_first)
-        self.d_model, self.norm_first = d_model, norm_first
-        self.norm = nn.LayerNorm(d_model)
+        self.d_model, self.norm_first = int(d_model), norm_first
+        self.norm = nn.LayerNorm(self.d_model)
         self.dropout = nn.Dropout(dropout)
 
     def enter(self, x: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ class EncoderLayer(nn.Module):
     ) -> None:
         super().__init__()
         check_layer(d_model, num_heads, d_ff, dropout, activation, norm_first)
-        self.d_model, self.num_heads = d_model, num_heads
+        self.d_model, self.num_heads = int(d_model), int(num_heads)
         self.attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
         self.residual_1 = Residual(d_model, dropout=dropout, norm_first=norm_first)
@@ -171,7 +171,7 @@ class DecoderLayer(nn.Module):
     ) -> None:
         super().__init__()
         check_layer(d_model, num_heads, d_ff, dropout, activation, norm_first)
-        self.d_model, self.num_heads = d_model, num_heads
+        self.d_model, self.num_heads = int(d_model), int(num_heads)
         self.self_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)

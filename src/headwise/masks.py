@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import (
+    LARGEST,
     as_boolean,
     check_counts,
     check_device,
@@ -38,6 +39,7 @@ from headwise._check import (
     check_sizes,
     check_tensor,
     check_values,
+    check_whole,
     may_hold,
     show,
 )
@@ -116,8 +118,10 @@ def to_attn_mask(mask: Tensor, scores: Sequence[int]) -> Tensor:
     Returns (query, key) where the mask has two axes, so is the same for every batch item
     and head, and otherwise (batch * num_heads, query, key).
     """
-    check_each("scores", scores, int, expected="the sizes (batch, num_heads, query, key)")
-    if len(scores) != 4 or min(scores) < 0:
+    check_each("scores", scores, object, expected="the sizes (batch, num_heads, query, key)")
+    for size in scores:
+        check_whole("scores", size, 0, LARGEST, "sizes")
+    if len(scores) != 4:
         raise ValueError(
             f"scores: got {show(scores)}, expected the sizes (batch, num_heads, query, key)"
         )

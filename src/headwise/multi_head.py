@@ -62,8 +62,8 @@ class MultiHeadAttention(nn.Module):
         check_widths(key_dim=key_dim, value_dim=value_dim)
         check_dropout(dropout)
         check_flags(bias=bias)
-        self.d_model, self.num_heads, self.d_k, self.d_v = d_model, num_heads, d_k, d_v
-        self.key_dim, self.value_dim, self.dropout = key_dim, value_dim, dropout
+        self.d_model, self.num_heads, self.d_k, self.d_v = map(int, (d_model, num_heads, d_k, d_v))
+        self.key_dim, self.value_dim, self.dropout = int(key_dim), int(value_dim), float(dropout)
 
         self.W_q = nn.Linear(d_model, num_heads * d_k, bias=bias)
         self.W_k = nn.Linear(key_dim, num_heads * d_k, bias=bias)

@@ -109,7 +109,7 @@ class LearnedPositions(nn.Module):
         super().__init__()
         check_widths(d_model=d_model)
         check_sizes(max_len=max_len, most=ROWS)
-        self.max_len, self.d_model = max_len, d_model
+        self.max_len, self.d_model = int(max_len), int(d_model)
         self.weight = nn.Parameter(torch.empty(max_len, d_model))
         nn.init.normal_(self.weight, std=math.sqrt(0.5))  # as strong as the sine code
 

@@ -20,7 +20,7 @@ class ParameterHead(nn.Module):
     def __init__(self, d_model: int) -> None:
         super().__init__()
         check_widths(d_model=d_model)
-        self.d_model = d_model
+        self.d_model = int(d_model)
         self.W_q = nn.Parameter(torch.empty(d_model, d_model))
         self.W_k = nn.Parameter(torch.empty(d_model, d_model))
         self.W_v = nn.Parameter(torch.empty(d_model, d_model))
@@ -52,7 +52,7 @@ class LinearHead(nn.Module):
     def __init__(self, d_model: int) -> None:
         super().__init__()
         check_widths(d_model=d_model)
-        self.d_model = d_model
+        self.d_model = int(d_model)
         self.W_q = nn.Linear(d_model, d_model)
         self.W_k = nn.Linear(d_model, d_model)
         self.W_v = nn.Linear(d_model, d_model)

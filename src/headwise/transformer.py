@@ -189,8 +189,8 @@ class Transformer(nn.Module):
         check_sizes(max_len=1 if max_len is None else max_len, most=ROWS)
         check_whole("pad", pad, -1, min(src_vocab, tgt_vocab) - 1, "a token")
         check_flags(tie_weights=tie_weights)
-        self.src_vocab, self.tgt_vocab, self.d_model, self.pad = src_vocab, tgt_vocab, d_model, pad
-        self.max_len = max_len
+        self.src_vocab, self.tgt_vocab, self.pad = int(src_vocab), int(tgt_vocab), int(pad)
+        self.d_model, self.max_len = int(d_model), None if max_len is None else int(max_len)
 
         def positions() -> nn.Module:
             return SinusoidalPositions() if max_len is None else LearnedPositions(max_len, d_model)
@@ -326,7 +326,8 @@ class Transformer(nn.Module):
 
         A row ends with eos, and is filled up with pad while others go on, or with eos where there
         is no pad. Dropout is off, whatever mode the model is in, and the mode stays: a model may
-        be used in several threads.
+        be used in several threads. Since the tokens decide when to stop, this cannot be exported;
+        `decode` can.
 
         Args:
             src: source tokens (batch, src_len).

@@ -51,7 +51,7 @@ class SeparateInputs(nn.Module):
         check_widths(d_model=d_model)
         check_divides(num_heads, d_model)
         check_dropout(dropout)
-        self.d_model, self.num_heads, self.dropout = d_model, num_heads, dropout
+        self.d_model, self.num_heads, self.dropout = int(d_model), int(num_heads), float(dropout)
         self.W_q = nn.Linear(d_model, d_model, bias=False)
         self.W_k = nn.Linear(d_model, d_model, bias=False)
         self.W_v = nn.Linear(d_model, d_model, bias=False)
@@ -89,7 +89,8 @@ class MethodSteps(nn.Module):
         super().__init__()
         check_widths(d_model=d_model)
         check_divides(num_heads, d_model)
-        self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
+        self.d_model, self.num_heads = int(d_model), int(num_heads)
+        self.d_k = self.d_model // self.num_heads
         self.W_q = nn.Linear(d_model, d_model)
         self.W_k = nn.Linear(d_model, d_model)
         self.W_v = nn.Linear(d_model, d_model)
@@ -159,8 +160,11 @@ class FoldedHeads(nn.Module):
         check_divides(num_heads, num_hiddens, width="num_hiddens")
         check_dropout(dropout)
         check_flags(bias=bias)
-        self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
-        self.num_hiddens, self.num_heads, self.dropout = num_hiddens, num_heads, dropout
+        self.key_size, self.query_size, self.value_size = map(
+            int, (key_size, query_size, value_size)
+        )
+        self.num_hiddens, self.num_heads = int(num_hiddens), int(num_heads)
+        self.dropout = float(dropout)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
         self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
@@ -215,8 +219,8 @@ class OneHides(nn.Module):
         super().__init__()
         check_widths(hidden_size=hidden_size)
         check_divides(num_heads, hidden_size, width="hidden_size")
-        self.hidden_size, self.num_heads = hidden_size, num_heads
-        self.head_dim = hidden_size // num_heads
+        self.hidden_size, self.num_heads = int(hidden_size), int(num_heads)
+        self.head_dim = self.hidden_size // self.num_heads
         self.W_q = nn.Linear(hidden_size, hidden_size)
         self.W_k = nn.Linear(hidden_size, hidden_size)
         self.W_v = nn.Linear(hidden_size, hidden_size)
@@ -265,7 +269,8 @@ class ParameterOnly(nn.Module):
         super().__init__()
         check_widths(d_model=d_model)
         check_divides(num_heads, d_model)
-        self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
+        self.d_model, self.num_heads = int(d_model), int(num_heads)
+        self.d_k = self.d_model // self.num_heads
         self.W_q = nn.Parameter(torch.empty(d_model, d_model))
         self.W_k = nn.Parameter(torch.empty(d_model, d_model))
         self.W_v = nn.Parameter(torch.empty(d_model, d_model))

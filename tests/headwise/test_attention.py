@@ -189,3 +189,76 @@ def test_scores_of_any_size_give_no_nan(path: object) -> None:
     mask = causal_mask(4)
     for size in (1e-30, 1e8, 1e17):
         assert path(Q * size, K * size, V, mask).isfinite().all()
+
+
+SIZES = [(32, 32, 64), (24, 24, 128), (200, 200, 64), (100, -100, 64), (6e4, 1, 4), (1, 6e4, 4)]
+SIZES += [(1e-7, 1e-7, 64), (6e4, 6e4, 64), (6e4, -6e4, 64)]
+
+
+@both_paths
+@dtypes
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("q", "k", "d_k"), SIZES)
+def test_paths_give_the_numbers_of_sdpa_at_every_size_of_score(
+    path: object, dtype: torch.dtype, masked: bool, q: float, k: float, d_k: int
+) -> None:
+    """Products of half-precision numbers pass 65504, where float16 ends."""
+    assert callable(path)
+    Q = torch.full((1, 1, 2, d_k), q, dtype=dtype)
+    K = torch.full((1, 1, 3, d_k), k, dtype=dtype) * torch.tensor([[1], [0.5], [0.25]], dtype=dtype)
+    V = torch.tensor([[1.0], [2.0], [4.0]], dtype=dtype)[None, None]  # (1, 1, 3, 1)
+    mask = torch.tensor([[True, True, False], [False, True, True]]) if masked else None
+    expected = F.scaled_dot_product_attention(Q, K, V, mask)
+    out = path(Q, K, V, mask)
+    assert out.isfinite().all()
+    torch.testing.assert_close(out, expected)
+
+
+def test_weights_sum_to_one_however_low_the_visible_scores() -> None:
+    Q = torch.full((1, 64), 100.0, dtype=torch.float16)
+    K = torch.tensor([[-100.0], [-50.0], [0.0]], dtype=torch.float16).expand(3, 64)
+    V = torch.randn(3, 64).half()
+    _, weights = attention(Q, K, V, torch.tensor([[True, True, False]]))
+    assert weights.tolist() == [[0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize("low", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("came", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_autocast_treats_the_written_out_path_as_it_treats_sdpa(
+    came: torch.dtype, low: torch.dtype
+) -> None:
+    Q, K, V = (torch.full((2, 3, 64), 40.0, dtype=came) for _ in range(3))
+    with torch.autocast("cpu", low):
+        expected = F.scaled_dot_product_attention(Q, K, V)
+        out, weights = attention(Q, K, V)
+        assert torch.is_autocast_enabled("cpu")
+    assert out.dtype == weights.dtype == expected.dtype
+    torch.testing.assert_close(out, expected)
+
+
+def spoilt(which: str, value: float, dtype: torch.dtype) -> list[Tensor]:
+    """Q, K and V, of which one has the value in its last row."""
+    tensors = dict(zip("QKV", qkv(1, 2, query=3, key=3, dtype=dtype), strict=True))
+    with torch.no_grad():
+        tensors[which][..., 2, :] = value
+    return list(tensors.values())
+
+
+@dtypes
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("which", ["K", "V"])
+@pytest.mark.parametrize("mask", [[[1, 1, 0]] * 3, [[1, 0, 0], [1, 1, 0], [1, 1, 1]]])
+def test_hidden_nan_spreads_alike_in_both_paths_and_in_sdpa(
+    mask: list[list[int]], which: str, value: float, dtype: torch.dtype
+) -> None:
+    def spread(path: object) -> list[Tensor]:
+        assert callable(path)
+        Q, K, V = spoilt(which, value, dtype)
+        out = path(Q, K, V, torch.tensor(mask, dtype=torch.bool))
+        gradients = torch.autograd.grad(out[..., :2, :].sum(), (Q, K, V))
+        return [torch.stack((x.isnan(), x.isinf())) for x in (out, *gradients)]
+
+    expected = spread(F.scaled_dot_product_attention)
+    assert expected[0].any() and expected[1].any()
+    for path in (written_out, fused_attention):
+        torch.testing.assert_close(spread(path), expected)

@@ -1,12 +1,14 @@
 """Weights from every form to every other."""
 
 import copy
+import warnings
 from collections.abc import Callable
 from itertools import product
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._subclasses import FakeTensorMode
 
 from headwise import LinearHead, MultiHeadAttention, ParameterHead
 from headwise.convert import convert, projections
@@ -152,3 +154,87 @@ def test_projections_are_views_in_the_layout_of_linear() -> None:
     assert bias is module.b_v
     assert torch.equal(weight, module.W_v.T)
     assert weight.data_ptr() == module.W_v.data_ptr()
+
+
+def normed() -> nn.Module:
+    target = MultiHeadAttention(8, 2)
+    nn.utils.parametrizations.weight_norm(target.W_q)
+    return target
+
+
+def normed_as_of_old() -> nn.Module:
+    target = MultiHeadAttention(8, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        nn.utils.weight_norm(target.W_q)
+    return target
+
+
+def tied(what: str) -> nn.Module:
+    target = MultiHeadAttention(8, 2)
+    setattr(target.W_k, what, getattr(target.W_q, what))
+    return target
+
+
+def wrapped() -> nn.Module:
+    target = MultiHeadAttention(8, 2)
+    target.W_v = nn.Sequential(target.W_v)
+    return target
+
+
+def faked() -> nn.Module:
+    with FakeTensorMode():
+        return MultiHeadAttention(8, 2)
+
+
+UNFIT = [
+    (normed, "got W_q that is computed from others, expected a parameter"),
+    (normed_as_of_old, "got W_q that is computed from others, expected a parameter"),
+    (lambda: tied("weight"), "got W_k and W_q that share a parameter"),
+    (lambda: tied("bias"), "got W_k and W_q that share a parameter"),
+    (wrapped, "got Sequential for W_v, expected nn.Linear"),
+    (lambda: MultiHeadAttention(8, 2).to("meta"), "got W_q without values"),
+    (lambda: nn.MultiheadAttention(8, 2, device="meta"), "got W_q without values"),
+    (faked, "got W_q without values"),
+]
+
+
+@pytest.mark.parametrize(("make", "reason"), UNFIT)
+def test_target_that_would_not_compute_the_same_is_refused(
+    make: Callable[[], nn.Module], reason: str
+) -> None:
+    target = make()
+    before = [id(p) for p in target.parameters()], [p._version for p in target.parameters()]
+    with pytest.raises(ValueError, match=f"target: {reason}"):
+        convert(MultiHeadAttention(8, 2), target)
+    after = [id(p) for p in target.parameters()], [p._version for p in target.parameters()]
+    assert before == after
+
+
+@pytest.mark.parametrize(("make", "reason"), UNFIT[-4:])
+def test_source_without_values_or_linear_layers_is_refused_by_its_name(
+    make: Callable[[], nn.Module], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=f"source: {reason}"):
+        convert(make(), MultiHeadAttention(8, 2))
+
+
+@pytest.mark.parametrize("make", [normed, normed_as_of_old, lambda: tied("weight")])
+def test_source_may_be_computed_or_tied(make: Callable[[], nn.Module]) -> None:
+    source, x = make(), torch.randn(2, 3, 8)
+    torch.testing.assert_close(convert(source, MultiHeadAttention(8, 2))(x), source(x))
+
+
+def test_target_that_shares_another_parameter_with_its_source_is_refused() -> None:
+    source, target = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2)
+    target.W_k.weight = source.W_q.weight
+    with pytest.raises(ValueError, match="target: got W_k and W_q that share a parameter"):
+        convert(source, target)
+    assert convert(source, source) is source
+
+
+def test_module_made_for_inference_is_a_target_too() -> None:
+    source = MultiHeadAttention(8, 2)
+    with torch.inference_mode():
+        target = convert(source, ParameterOnly(8, 2))
+    assert torch.equal(target.W_q, source.W_q.weight.T)

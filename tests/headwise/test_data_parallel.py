@@ -242,3 +242,54 @@ def test_training_lowers_the_loss() -> None:
     with joined(LONG):
         losses = list(train(small_model(), CPU, 30))
     assert sum(losses[-5:]) < 0.9 * sum(losses[:5])
+
+
+GROUP = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "reason"),
+    [
+        (["--timeout", "-1"], {}, "timeout: got -1.0, expected seconds, more than 0"),
+        (["--timeout", "nan"], {}, "timeout: got nan, expected seconds"),
+        (["--timeout", "inf"], {}, "timeout: got inf, expected seconds"),
+        (["--timeout", "soon"], {}, "argument --timeout: invalid float value: 'soon'"),
+        (["--steps", "-3"], {}, "steps: got -3, expected a whole number of at least 1"),
+        ([], {"LOCAL_RANK": "x"}, "LOCAL_RANK: got 'x', expected a whole number"),
+        ([], {"RANK": "0"}, "WORLD_SIZE: got none beside RANK, expected what torchrun sets"),
+        ([], {**GROUP, "RANK": "1"}, "RANK: got 1, expected one below WORLD_SIZE = 1"),
+        ([], {**GROUP, "WORLD_SIZE": "3"}, "WORLD_SIZE: got 3, expected a divisor of 16 rows"),
+    ],
+)
+def test_wrong_options_get_one_line_and_exit_code_2(
+    arguments: list[str],
+    environment: dict[str, str],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out) == (2, "")
+    assert shown.err.startswith(f"headwise.data_parallel: {reason}")
+    assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("timeout", [None, "60", True])
+def test_timeout_is_a_number_of_seconds(timeout: object) -> None:
+    with pytest.raises(TypeError, match=r"timeout: got .*, expected seconds"), joined(timeout):  # type: ignore[arg-type]
+        pass
+
+
+def test_small_model_leaves_the_callers_random_numbers_alone() -> None:
+    state = torch.get_rng_state()
+    small_model()
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_nothing_to_reverse_is_refused() -> None:
+    with pytest.raises(ValueError, match="tokens: got none, expected some"):
+        reversal_loss(small_model(), torch.zeros(2, 0, dtype=torch.long))

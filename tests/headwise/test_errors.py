@@ -306,6 +306,19 @@ def test_tensors_of_two_dtypes_are_refused() -> None:
     refused(lambda: MethodSteps(8, 2)(X, X.double(), X), "K: got dtype torch.float64")
 
 
+def test_tensors_of_two_dtypes_are_refused_where_there_is_no_autocast() -> None:
+    far = X.to("meta")
+    refused(lambda: attention(far, far.double(), far), "K: got dtype torch.float64")
+    refused(lambda: MultiHeadAttention(8, 2).to("meta")(far.double()), "query: got dtype")
+
+
+def test_autocast_reconciles_dtypes_other_than_double() -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        assert MHA(X.half()).dtype == torch.bfloat16
+        refused(lambda: MHA(X.double()), "query: got dtype torch.float64, expected torch.float32")
+        refused(lambda: fused_attention(X, X.double(), X), "K: got dtype torch.float64")
+
+
 def test_masks_are_made_and_used_on_a_device_without_values() -> None:
     module = MultiHeadAttention(8, 2).to("meta")
     mask = padding_mask(torch.tensor([3, 2], device="meta"), 3)

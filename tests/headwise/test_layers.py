@@ -1,7 +1,7 @@
 """Encoder and decoder layers, held against PyTorch's own with the same weights."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from headwise import causal_mask, padding_mask
 from headwise.convert import convert
+from headwise.feed_forward import FeedForward
 from headwise.layers import DecoderLayer, EncoderLayer, LayerCache, Residual
 from headwise.multi_head import MultiHeadAttention
 
@@ -236,3 +237,50 @@ def test_one_position_is_enough(kind: type) -> None:
 def test_wrong_input_is_named(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+@both_layers
+@both_norms
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda x: x[..., :4], r"got shape \(3, 5, 4\), expected \(batch, seq_len, 8\)"),
+        (lambda x: x.double(), "got dtype torch.float64, expected torch.float32, as the weights"),
+        (lambda x: x.long(), "got dtype torch.int64"),
+        (lambda x: x.to("meta"), "got device meta, expected cpu, as the weights"),
+    ],
+)
+def test_wrong_input_is_named_wherever_the_norm_is(
+    kind: type, norm_first: bool, change: Callable[[Tensor], Tensor], found: str
+) -> None:
+    x = torch.randn(3, 5, 8)
+    inputs = [change(x), x] if kind is DecoderLayer else [change(x)]
+    with pytest.raises(ValueError, match=f"^x: {found}"):
+        kind(8, 2, norm_first=norm_first)(*inputs)
+    for call in (Residual(8, norm_first=norm_first).enter, FeedForward(8)):
+        with pytest.raises(ValueError, match=f"^x: {found}"):
+            call(change(x))
+
+
+def test_change_goes_by_its_own_name() -> None:
+    x = torch.randn(3, 5, 8)
+    with pytest.raises(ValueError, match=r"^change: got shape \(3, 4, 8\), expected \(3, 5, 8\)"):
+        Residual(8).leave(x, x[:, 1:])
+
+
+def test_memory_and_its_mask_go_by_their_own_names() -> None:
+    layer, x, memory = DecoderLayer(8, 2), torch.randn(3, 5, 8), torch.randn(3, 6, 8)
+    with pytest.raises(ValueError, match=r"^memory: got shape \(3, 6, 4\)"):
+        layer(x, memory[..., :4])
+    with pytest.raises(ValueError, match=r"^memory_mask: got shape \(5, 5\)"):
+        layer(x, memory, None, causal_mask(5))
+    with pytest.raises(ValueError, match=r"^mask: got shape \(6, 6\)"):
+        layer(x, memory, causal_mask(6))
+
+
+def test_refused_layer_draws_no_random_numbers() -> None:
+    state = torch.get_rng_state()
+    for options in ({"d_ff": 0}, {"dropout": 2.0}, {"activation": "swish"}, {"norm_first": 1}):
+        with pytest.raises((ValueError, TypeError), match=next(iter(options))):
+            EncoderLayer(8, 2, **options)
+    assert torch.equal(torch.get_rng_state(), state)

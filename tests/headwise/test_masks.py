@@ -323,3 +323,102 @@ def test_padding_mask_compiles_with_a_given_length() -> None:
     compiled = torch.compile(padding_mask, fullgraph=True, backend="eager")
     lengths = torch.tensor([2, 4])
     assert torch.equal(compiled(lengths, 4), padding_mask(lengths, 4))
+
+
+# Lengths
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "seq_len"),
+    [
+        *((torch.uint8, 200, 300), (torch.int8, 5, 200), (torch.int8, 100, 128)),
+        *((torch.int16, 5, 40_000), (torch.uint16, 5, 70_000), (torch.int32, 5, 9)),
+    ],
+)
+def test_lengths_of_a_narrow_dtype_count_as_far_as_they_should(
+    dtype: torch.dtype, length: int, seq_len: int
+) -> None:
+    mask = padding_mask(torch.tensor([length], dtype=dtype), seq_len)
+    assert mask.shape == (1, 1, 1, seq_len)
+    assert mask.sum() == length
+    assert torch.equal(from_valid_lens(torch.tensor([length], dtype=dtype), seq_len), mask)
+
+
+@pytest.mark.parametrize(
+    ("lens", "found"),
+    [
+        ([1.5, 2.0], "got dtype torch.float32"),
+        ([float("nan"), 2.0], "got dtype torch.float32"),
+        ([True, False], "got dtype torch.bool"),
+        ([-1, 2], "got -1 in it, expected 0 to 3"),
+        ([9, 2], "got 9 in it, expected 0 to 3"),
+    ],
+)
+def test_lengths_are_whole_numbers_that_fit(lens: list[float], found: str) -> None:
+    with pytest.raises(ValueError, match=f"lengths: {found}"):
+        padding_mask(torch.tensor(lens), 3)
+    with pytest.raises(ValueError, match=f"valid_lens: {found}"):
+        from_valid_lens(torch.tensor(lens), 3)
+    x = torch.randn(2, 3, 8)
+    with pytest.raises(ValueError, match=f"valid_lens: {found}"):
+        FoldedHeads(8, 8, 8, 8, 2, 0.0)(x, x, x, torch.tensor(lens))
+
+
+@pytest.mark.parametrize("seq_len", [2.5, -1])
+def test_length_of_a_sequence_is_a_whole_number(seq_len: int) -> None:
+    with pytest.raises(ValueError, match=f"seq_len: got {seq_len}, expected a whole number"):
+        padding_mask(torch.tensor([1, 2]), seq_len)
+
+
+def test_longest_length_that_cannot_be_read_has_to_be_given() -> None:
+    for lengths in (torch.tensor([1, 2], device="meta"), torch.tensor([[1, 2]])):
+        run = padding_mask if lengths.is_meta else torch.vmap(padding_mask)
+        with pytest.raises(ValueError, match="seq_len: got None, expected a length"):
+            run(lengths)
+
+
+def test_mask_larger_than_any_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="seq_len, key_len: got 1000000 and 1000000"):
+        causal_mask(10**6)
+
+
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99"])
+def test_device_that_is_not_there_is_refused(device: str) -> None:
+    with pytest.raises(ValueError, match=f"device: got {device}, expected one of this machine"):
+        causal_mask(3, device=device)
+
+
+# Edges
+
+
+def test_combining_makes_a_mask_of_its_own() -> None:
+    mask = causal_mask(3)
+    for combined in (combine(mask), combine(mask, None), combine(None, mask)):
+        assert combined is not None
+        combined.fill_(False)
+    assert mask.any()
+
+
+def test_mask_without_queries_or_heads_hides_nothing_from_them() -> None:
+    for shape in ((2, 1, 0, 3), (2, 0, 1, 3), (2, 0, 0, 3)):
+        mask = torch.ones(shape, dtype=torch.bool)
+        assert torch.equal(to_key_padding_mask(mask), torch.zeros(2, 3, dtype=torch.bool))
+    assert to_valid_lens(torch.ones(2, 1, 0, 3, dtype=torch.bool)).shape == (2, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.long, torch.complex64])
+def test_additive_mask_is_of_floats(dtype: torch.dtype) -> None:
+    with pytest.raises(ValueError, match=f"dtype: got {dtype}, expected a floating torch.dtype"):
+        to_additive(causal_mask(3), dtype)
+
+
+def test_mask_of_complex_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"zero_hides: got torch.complex64"):
+        from_zero_hides(torch.ones(3, 3, dtype=torch.complex64))
+
+
+def test_convention_is_not_judged_where_it_cannot_be_read() -> None:
+    """On the meta device there is a shape and nothing else."""
+    mask = torch.ones(2, 1, 3, 3, dtype=torch.bool, device="meta")
+    assert to_key_padding_mask(mask).shape == (2, 3)
+    assert to_valid_lens(mask).shape == (2, 3)

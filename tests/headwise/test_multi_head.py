@@ -4,6 +4,7 @@ import copy
 import io
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -377,3 +378,30 @@ def test_scale_is_that_of_the_width_of_a_head(dtype: torch.dtype) -> None:
     torch.testing.assert_close(
         weights.log()[..., 1:] - weights.log()[..., :1], ratios / math.sqrt(3), rtol=1e-4, atol=1e-5
     )
+
+
+# Half precision
+
+
+@both_paths
+def test_half_precision_is_as_finite_as_in_torch(need_weights: bool) -> None:
+    """Queries and keys of 40 make products of 102 400, and float16 ends at 65 504."""
+    module = MultiHeadAttention(64, 1, bias=False).half()
+    theirs = nn.MultiheadAttention(64, 1, bias=False, batch_first=True).half()
+    with torch.no_grad():
+        for p in module.parameters():
+            p.copy_(torch.eye(64))
+    convert(module, theirs)
+    x = torch.full((1, 3, 64), 40.0, dtype=torch.float16)
+    expected, _ = theirs(x, x, x)
+    out = output(module(x, need_weights=need_weights))
+    assert out.isfinite().all()
+    torch.testing.assert_close(out, expected)
+    with torch.autocast("cpu", torch.float16):
+        out = output(module.float()(x.float(), need_weights=need_weights))
+    torch.testing.assert_close(out, expected)
+
+
+def test_sizes_may_be_numpy_numbers() -> None:
+    module = MultiHeadAttention(np.int64(12), np.int32(4), d_k=np.int16(3))
+    assert type(module.d_model) is type(module.num_heads) is type(module.d_k) is int

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from headwise.positional import (
     LearnedPositions,
     SinusoidalPositions,
+    _widest,
     frequencies,
     shift_matrix,
     sinusoidal,
@@ -103,3 +104,37 @@ def test_learned_positions_refuse_what_they_never_learned() -> None:
 def test_wrong_input_is_named(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("start", [10**5, 10**7, 2**24])
+def test_positions_far_out_are_as_exact_as_near_ones(start: int) -> None:
+    code = sinusoidal(2, 8, start=start)
+    for row in range(2):
+        for column in range(0, 8, 2):
+            angle = math.fmod((start + row) / 10_000 ** (column / 8), 2 * math.pi)
+            assert code[row, column].item() == pytest.approx(math.sin(angle), abs=1e-6)
+    assert not torch.equal(code[0], code[1])
+
+
+def test_no_position_is_a_code_of_no_rows() -> None:
+    assert sinusoidal(0, 4).shape == (0, 4)
+    assert SinusoidalPositions()(torch.randn(2, 0, 4)).shape == (2, 0, 4)
+
+
+@pytest.mark.parametrize("dtype", [torch.long, torch.bool, torch.complex64])
+def test_code_is_of_floats(dtype: torch.dtype) -> None:
+    for make in (lambda: sinusoidal(3, 4, dtype=dtype), lambda: shift_matrix(1, 4, dtype=dtype)):
+        with pytest.raises(ValueError, match=f"dtype: got {dtype}, expected a floating"):
+            make()
+    with pytest.raises(ValueError, match=f"x: got shape .* of {dtype}, expected floats"):
+        SinusoidalPositions()(torch.ones(1, 2, 4, dtype=dtype))
+
+
+def test_apple_gpus_get_single_precision() -> None:
+    assert _widest("mps:0") == _widest(torch.device("mps")) == torch.float32
+    assert _widest("cpu") == _widest(None) == torch.float64
+
+
+def test_code_larger_than_any_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="seq_len, d_model: got 1000000000 and 8"):
+        sinusoidal(10**9, 8)

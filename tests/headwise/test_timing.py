@@ -72,3 +72,34 @@ def test_command_prints_a_row_for_each_kernel(
         "Forward and backward for Q, K and V of shape (4, 8, 8, 64), bfloat16"
     )
     assert printed.count("\n| ") == 1 + len(KERNELS)
+
+
+def test_table_where_no_kernel_ran_says_why_for_each() -> None:
+    rows = table({"a": "out of memory"}, "machine", datetime.date(2024, 2, 29)).splitlines()
+    assert rows[2].endswith("| a | out of memory | – |")
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1, 2, 0, 4), (1, 2, -3, 4), (2**20, 2**20, 4, 4)])
+def test_shape_that_no_kernel_could_take_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="shape: got"):
+        timing.measure(CPU, shape, torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--seq-len", "-1"], "seq_len: got -1, expected a whole number of at least 1"),
+        (["--seq-len", "0"], "seq_len: got 0, expected a whole number of at least 1"),
+        (["--seq-len", "x"], "argument --seq-len: invalid int value: 'x'"),
+        (["--seq-len", str(10**12)], "shape: got"),
+        (["--dtype", "int8"], "argument --dtype: invalid choice"),
+    ],
+)
+def test_wrong_options_get_one_line_and_exit_code_2(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        timing.main(arguments)
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out) == (2, "")
+    assert shown.err.startswith(f"headwise.timing: {reason}") and shown.err.count("\n") == 1

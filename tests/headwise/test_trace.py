@@ -1,12 +1,14 @@
 """Traces: which names and shapes they give, and that they change nothing."""
 
 import sys
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from headwise import MultiHeadAttention, split_heads
+from headwise.attention import attention
 from headwise.layers import EncoderLayer
 from headwise.trace import Step, Trace, trace
 
@@ -165,3 +167,53 @@ def test_two_names_for_one_size_are_refused() -> None:
 def test_names_need_sizes() -> None:
     with pytest.raises(ValueError, match=r"names\['batch'\]: got 0"):
         trace(doubled, X).markdown({"batch": 0})
+
+
+def test_partial_is_traced_like_what_it_calls() -> None:
+    steps = trace(partial(split_heads, num_heads=3), X)
+    assert steps == trace(split_heads, X, 3)
+    assert trace(partial(partial(doubled), X)) == trace(doubled, X)
+
+
+class Doubling:
+    def __call__(self, x: Tensor) -> list[Tensor | dict[str, Tensor]]:
+        y = x + x
+        return [y, x[0], {"flipped": x.flip(0)}]
+
+
+def test_object_that_can_be_called_is_traced() -> None:
+    steps = trace(Doubling(), torch.zeros(2, 3))
+    assert names_and_shapes(steps[:2]) == [("x", (2, 3)), ("y", (2, 3))]
+    assert steps[0].function == "Doubling.__call__"
+
+
+def test_unnamed_tensors_in_lists_and_dictionaries_are_steps() -> None:
+    steps = trace(Doubling(), torch.zeros(2, 3))
+    assert names_and_shapes(steps[2:]) == [("return", (3,)), ("return", (2, 3))]
+
+
+def test_decorated_function_is_traced_as_if_it_were_not() -> None:
+    steps = trace(attention, X, X, X)
+    assert [step.name for step in steps] == ["Q", "K", "V", "scores", "weights", "out"]
+    assert {step.depth for step in steps} == {0}
+
+
+def test_bar_in_a_name_does_not_end_the_cell() -> None:
+    table = trace(doubled, X).markdown({"batch|rows": 2})
+    assert "| `x` | `(batch\\|rows, 5, 12)` | `doubled` |" in table
+
+
+@pytest.mark.parametrize("function", [None, 5, "doubled", X])
+def test_what_cannot_be_called_is_refused(function: object) -> None:
+    with pytest.raises(TypeError, match=r"function: got .*, expected something to call"):
+        trace(function, X)  # type: ignore[arg-type]
+
+
+def test_function_that_is_not_written_in_python_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"function: got .*relu.*, expected one that is written"):
+        trace(torch.relu, X)
+
+
+def test_trace_is_made_of_steps() -> None:
+    with pytest.raises(TypeError, match="steps: got 3, expected Step"):
+        Trace([3])  # type: ignore[list-item]

@@ -19,10 +19,10 @@ from headwise._check import (
     check_flags,
     check_integers,
     check_kind,
+    check_range,
     check_readable,
     check_shape,
     check_sizes,
-    check_values,
     check_whole,
 )
 from headwise.models._files import alone, check_out, write_whole
@@ -165,7 +165,7 @@ def one_thread() -> Iterator[None]:
 def _check_numbers(numbers: Tensor) -> None:
     check_shape("numbers", numbers, ("count",))
     check_integers("numbers", numbers)
-    check_values("numbers", numbers, (numbers >= 0) & (numbers <= LARGEST), f"0 to {LARGEST:,}")
+    check_range("numbers", numbers, 0, LARGEST)
 
 
 def _check_draw(count: int, seed: int) -> None:
@@ -250,8 +250,9 @@ class Training:
         """Go on from where `state_dict` was called, in a training of the same seed and steps."""
         check_kind("state", state, dict, expected="what state_dict gave")
         for name, value in (("seed", self.seed), ("steps", self.steps)):
-            if state.get(name, value) != value:
-                raise ValueError(f"{name}: got {value}, expected {state[name]}, as it began")
+            began = state.get(name)
+            if isinstance(began, int) and began != value:
+                raise ValueError(f"{name}: got {value}, expected {began}, as it began")
         before = copy.deepcopy(self.state_dict())
         try:
             self._go_on_from(state)
@@ -260,6 +261,8 @@ class Training:
             raise ValueError("state: got a broken one, expected what state_dict gave") from error
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
+        if not isinstance(state["seed"], int) or not isinstance(state["steps"], int):
+            raise TypeError("seed and steps are whole numbers")
         losses, seconds = [float(loss) for loss in state["losses"]], float(state["seconds"])
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
