@@ -17,6 +17,11 @@ Facts = dict[str, Any]
 # How far a page sticks out to the right of the screen.
 OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 
+# Whether each title of the page is seen, and how much is folded.
+TITLES = """[...document.querySelectorAll("h1")].map(title =>
+  title.checkVisibility({visibilityProperty: true}) && title.getBoundingClientRect().height > 0)"""
+FOLDED = "document.querySelectorAll('article details > summary').length"
+
 # The words of each drawing, in the page's own font: how large, what lies outside, what overlaps.
 WORDS = """[...document.querySelectorAll("figure.drawn svg")].map(svg => {
   const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
@@ -34,6 +39,8 @@ WORDS = """[...document.querySelectorAll("figure.drawn svg")].map(svg => {
   const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize) * scale);
   return {width: frame.width, smallest: Math.min(...sizes), outside, overlap};
 })"""
+
+LAYOUT = f"{{overhang: {OVERHANG}, words: {WORDS}}}"
 
 # What a screen reader says of each drawing, and the caption below it.
 SPOKEN = """[...document.querySelectorAll("figure.drawn")].map(figure => {
@@ -108,44 +115,40 @@ class Visitor:
 
     def visit(self, path: str) -> Facts:
         """The measurements of a page; while axe looks at it, it is read without scripts."""
+        self.plain.make_for(path, width=PHONE)
         page = self.scripted.open(path, width=PHONE)
         overhang = page.evaluate(OVERHANG)
         page.set_viewport_size({"width": WIDE, "height": 900})
         page.evaluate(LIGHTEN)
         options = {"rules": {"color-contrast": {"enabled": False}}}
         page.evaluate(f"options => {{ found = ({AXE})(options) }}", options)  # and does not wait
-        plain = self._read_plainly(path)
+        plain = self._read_plainly()
         scripted = {"overhang": overhang, "axe": page.evaluate("found")}
         return {
             "scripted": scripted | {"trouble": self.scripted.leave()},
             "plain": plain | {"trouble": self.plain.leave()},
         }
 
-    def _read_plainly(self, path: str) -> Facts:
-        page = self.plain.open(path, width=WIDE)
-        drawn = page.locator("figure.drawn").count()
-        facts: Facts = {"drawn": drawn}
-        if drawn:
-            facts |= self._figures(page)
-        for width in (WIDE, PHONE):
-            page.set_viewport_size({"width": width, "height": 900})
-            facts[str(width)] = page.evaluate(f"({{overhang: {OVERHANG}, words: {WORDS}}})")
-        facts |= page.evaluate(f"({FORMULAS})")
-        facts["title"] = page.locator("h1").is_visible()
-        facts["unfolded"] = self._unfolded(page)
-        return facts
+    def _read_plainly(self) -> Facts:
+        page = self.plain.page
+        page.wait_for_load_state()
+        facts: Facts = page.evaluate(
+            f"({{titles: {TITLES}, formulas: {FORMULAS}, {PHONE}: {LAYOUT}, folded: {FOLDED}}})"
+        )
+        # Playwright's locators are slow to begin with, and most pages need none.
+        facts["unfolded"] = self._unfolded(page) if facts["folded"] else []
+        return facts | (self._figures(page) if facts[str(PHONE)]["words"] else {})
 
     def _figures(self, page: Page) -> Facts:
-        facts: Facts = {
-            "language": page.locator("html").get_attribute("lang"),
-            "spoken": page.evaluate(SPOKEN),
-            "heard": page.locator("figure.drawn").get_by_role("img").count(),
-            "linked": page.locator('img[src*="figures"]').count(),
-        }
+        page.set_viewport_size({"width": WIDE, "height": 900})
+        facts: Facts = page.evaluate(f"({{spoken: {SPOKEN}, {WIDE}: {LAYOUT}}})")
+        facts["drawn"] = page.locator("figure.drawn").count()
+        facts["language"] = page.locator("html").get_attribute("lang")
+        facts["heard"] = page.locator("figure.drawn").get_by_role("img").count()
+        facts["linked"] = page.locator('img[src*="figures"]').count()
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             facts[scheme] = page.evaluate(INKS)
-        page.emulate_media(color_scheme="light")
         return facts
 
     def _unfolded(self, page: Page) -> list[bool]:

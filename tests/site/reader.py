@@ -1,8 +1,8 @@
 """A reader: one tab of the browser, in which pages are opened one after another."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize
 
 Scheme = Literal["light", "dark"]
 
@@ -32,21 +32,29 @@ class Reader:
         if not request.url.startswith((self.address, "about:", "data:", "blob:")):
             self._note(f"asks for {request.url}")
 
-    def open(
+    def make_for(
         self, path: str, *, width: int = 1440, scheme: Scheme = "light", expect: int = 200
-    ) -> Page:
-        """The tab with this page in it, once it has loaded."""
+    ) -> None:
+        """Begin to open a page, and do not wait until it has loaded."""
         self._missing = self.address + path if expect == 404 else ""
-        self.page.set_viewport_size({"width": width, "height": 900})
+        size: ViewportSize = {"width": width, "height": 900}
+        if self.page.viewport_size != size or "#" in path:
+            # Or the page before would be laid out again; or a section of it be all that is opened.
+            self.page.goto("about:blank")
+            self.page.set_viewport_size(size)
         self.page.emulate_media(media="screen", color_scheme=scheme)
-        answer = self.page.goto(self.address + path)
+        answer = self.page.goto(self.address + path, wait_until="commit")
         assert answer is not None and answer.status == expect, f"{path}: {answer}"
+
+    def open(self, path: str, **options: Any) -> Page:
+        """The tab with this page in it, once it has loaded."""
+        self.make_for(path, **options)
+        self.page.wait_for_load_state()
         return self.page
 
     def leave(self) -> list[str]:
         """What pages logged or asked of others since last time; what was chosen is forgotten."""
         if self.page.url.startswith(self.address):
             self.page.evaluate("localStorage.clear()")
-            self.page.goto("about:blank")
         heard, self.trouble = self.trouble, []
         return heard

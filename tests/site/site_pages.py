@@ -36,6 +36,7 @@ def language(path: str) -> str:
 def article(site: Path, path: str) -> Tag:
     """What a built page says, without the frame around it."""
     page = (site / path).read_text(encoding="utf-8")
+    page = re.sub(r"<(pre|svg|math)\b.*?</\1>", "", page, flags=re.S)  # most of it, and no links
     found = BeautifulSoup(page, "html.parser", parse_only=SoupStrainer("article")).article
     assert found
     return found

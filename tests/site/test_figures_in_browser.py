@@ -48,6 +48,7 @@ def test_figure_follows_the_scheme(plain: Facts, path: str) -> None:
 @on_pages_with_figures
 @pytest.mark.parametrize("width", ["375", "1440"])
 def test_words_of_a_figure_can_be_read(plain: Facts, path: str, width: str) -> None:
+    assert plain[width]["overhang"] <= 0
     drawings = plain[width]["words"]
     assert len(drawings) == FIGURES[path]
     for drawing in drawings:

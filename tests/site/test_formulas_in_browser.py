@@ -9,12 +9,12 @@ Open = Callable[..., Page]
 
 
 def test_formula_has_a_size(plain: Facts) -> None:
-    assert all(side > 1 for side in plain["sides"] if side)
+    assert all(side > 1 for side in plain["formulas"]["sides"] if side)
 
 
 def test_root_is_no_taller_than_its_sign_and_followed_closely(plain: Facts) -> None:
     """The font has one root: what is under it must fit."""
-    assert [root for root in plain["roots"] if root[1] > 1.35 or root[2] > 0.1] == []
+    assert [root for root in plain["formulas"]["roots"] if root[1] > 1.35 or root[2] > 0.1] == []
 
 
 def test_brackets_stretch_and_scripts_shrink(open_page: Open) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
-from site_pages import LABS
+from site_pages import LABS, language
 
 Open = Callable[..., Page]
 
@@ -22,11 +22,13 @@ def test_lab_weighs_at_most_twice_the_same_text_without_figures(site: Path, path
 @pytest.mark.parametrize("path", LABS)
 def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, path: str) -> None:
     page = open_page(path)
-    figures = page.locator("figure.plot svg")
-    assert figures.count() > 0
-    for figure in figures.all():
-        assert len(figure.get_attribute("aria-label") or "") > 20
-        assert figure.get_attribute("lang") == page.locator("html").get_attribute("lang")
+    figures = page.locator("figure.plot svg").evaluate_all(
+        "all => all.map(svg => [svg.getAttribute('aria-label'), svg.getAttribute('lang')])"
+    )
+    assert figures
+    for label, spoken in figures:
+        assert len(label or "") > 20
+        assert spoken == language(path)
     entry = page.locator(".md-sidebar--secondary a.md-nav__link[href^='#']").first
     anchor = entry.get_attribute("href") or ""
     entry.click()
