@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 
 from proseproof import freshness, report, shape_comments
-from proseproof.prover import PageProof, Project
+from proseproof.project import Project
+from proseproof.prover import PageProof
 from proseproof.settings import Settings, SettingsError
 
 

@@ -26,7 +26,7 @@ from proseproof.drill_changes import Author, Change, choose
 from proseproof.drill_progress import Progress
 from proseproof.drill_proofs import means_nothing, prove
 from proseproof.execution import sweep
-from proseproof.prover import Project, check_project
+from proseproof.project import Project, check_project
 from proseproof.settings import Settings
 
 TIMEOUT = 180.0  # seconds in which most changes are proved

@@ -24,7 +24,7 @@ from proseproof.drill_edits import (
     with_token,
 )
 from proseproof.page import Block, Page, Span
-from proseproof.prover import Project
+from proseproof.project import Project
 
 
 @dataclass(frozen=True)

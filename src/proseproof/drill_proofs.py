@@ -13,7 +13,8 @@ from proseproof.drill_changes import Change, is_measured
 from proseproof.execution import execute
 from proseproof.messages import Finding
 from proseproof.page import Block, Page
-from proseproof.prover import PageProof, Project, check_project
+from proseproof.project import Project, check_project
+from proseproof.prover import PageProof
 from proseproof.settings import Settings
 
 

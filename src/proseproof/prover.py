@@ -6,7 +6,7 @@ import contextlib
 import re
 import subprocess
 import tokenize
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,23 +26,22 @@ from proseproof import (
     language_pairs,
     outputs,
     records,
+    second_runs,
     shape_comments,
     shape_tables,
 )
 from proseproof.claims import Judge, Verdict
 from proseproof.execution import (
-    SEED,
     Endless,
     Run,
     TooMuchOutput,
     execute,
     is_window,
 )
-from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding, diff
-from proseproof.page import Block, Page, Span
-from proseproof.page_reader import read
+from proseproof.page import Block, Span
+from proseproof.project import Project
 from proseproof.quoted_code import Code
 from proseproof.report import (
     BlockEntry,
@@ -52,45 +51,8 @@ from proseproof.report import (
     PageEntry,
     digest,
 )
-from proseproof.settings import Settings
 
 UPDATE = "python -m proseproof update"
-
-
-@dataclass
-class Project:
-    """The settings, and every page that was read so far."""
-
-    settings: Settings
-    pages: dict[str, Page] = field(default_factory=dict)
-    # What was proved of a program in one language, and need not be proved again in the other.
-    done: set[tuple[Any, ...]] = field(default_factory=set)
-    runs: dict[tuple[Any, ...], Run] = field(default_factory=dict)
-    again: bool = False  # prove even what is kept from an earlier run
-
-    def __post_init__(self) -> None:
-        folder = (self.settings.root / self.settings.report).parent / FOLDER
-        self.keeper = Keeper(folder, self.again)
-
-    def page(self, path: str) -> Page:
-        """The page at a path from the root; read once."""
-        if path not in self.pages:
-            self.pages[path] = read(self.settings.root, path)
-        return self.pages[path]
-
-    def paths(self) -> list[str]:
-        """Every page's path from the root."""
-        root = self.settings.root
-        return [file.relative_to(root).as_posix() for file in self.settings.files()]
-
-    def exists(self, path: str) -> bool:
-        """True when there is such a page."""
-        return (self.settings.root / path).is_file()
-
-    def other(self, path: str) -> Page | None:
-        """The same page in the other language, when there is one."""
-        other = self.settings.counterpart(path)
-        return self.page(other) if other is not None and self.exists(other) else None
 
 
 class PageProof:
@@ -196,10 +158,10 @@ class PageProof:
             found += self._output(run)
             found += self.sentences(run, spans)
             if run.drew_unseeded:
-                found += self._depends_on_seed(run, spans)
+                found += second_runs.depends_on_seed(self, run, spans)
             program = ("gpu", language_pairs.tree_of(block.code))
             if block.gpu and program not in self.project.done:
-                rehearsed = self.rehearsed(block)
+                rehearsed = second_runs.rehearsed(self, block)
                 found += rehearsed
                 if not rehearsed:
                     self.project.done.add(program)
@@ -344,69 +306,6 @@ class PageProof:
         if block.output is not None:
             self.entry.outputs.append(FenceEntry(block.output.line, "output", "fails"))
 
-    def _depends_on_seed(self, run: Run, spans: list[Span]) -> list[Finding]:
-        """A reader starts from another random state: nothing shown may depend on it."""
-        block = run.block
-        judged = [span for span in spans if span.mark != "text"]
-        if not judged and not self.printed(run):
-            return []
-        # The other language runs the same program and says the same of it: once is enough.
-        shown = block.output.text if block.output else ""
-        asked = (
-            "seed",
-            language_pairs.tree_of(block.code),
-            shown,
-            *((s.text, s.mark, s.subject) for s in judged),
-        )
-        if asked in self.project.done:
-            return []
-        again = execute(self.page, block, seed=SEED + 1, shapes_wanted=bool(judged))
-        message = "the block draws random numbers without a seed, and what is shown depends on them"
-        detail = ""
-        if again.last_line != run.last_line:
-            detail = diff(run.last_line, again.last_line, "one run", "another run")
-        elif block.output is not None and not outputs.same(self.printed(run), self.printed(again)):
-            detail = diff(self.printed(run), self.printed(again), "one run", "another run")
-        else:
-            judge = Judge(self.settings, self.page, again, self.code)
-            before = Judge(self.settings, self.page, run, self.code)
-            wrong = [
-                one
-                for one in map(judge.judge, judged)
-                if not one.holds and before.judge(one.span).holds
-            ]
-            detail = "\n".join(
-                f"line {one.span.line}: `{one.span.text}`: {one.reason}" for one in wrong
-            )
-        if not detail:
-            self.project.done.add(asked)
-            return []
-        known = {"torch": "torch.manual_seed(0)", "numpy": "np.random.seed(0)"}
-        seeds = [seed for name, seed in known.items() if name in block.code] or ["random.seed(0)"]
-        return [Finding(self.page.path, block.line, message, detail, f"add {seeds[0]}")]
-
-    def rehearsed(self, block: Block) -> list[Finding]:
-        """A GPU block on a made-up accelerator, and on CUDA where there is one."""
-        found = []
-        rehearsal = accelerator.Rehearsal()
-        run = execute(self.page, block, accelerator=accelerator.name(), within=rehearsal.stage())
-        where = "on a made-up accelerator"
-        remedy = "create every tensor on the device, or move it there"
-        left = ", ".join(map(str, rehearsal.left))
-        left = f" (left on the CPU: what line {left} made)" if left else ""
-        if run.error is not None and block.raises is None:
-            message = f"{where}: {run.last_line.splitlines()[0]}{left}"
-            found.append(
-                Finding(self.page.path, run.error_line(), message, run.traceback(), remedy)
-            )
-        elif not rehearsal.used:
-            message = f"{where}, the block puts nothing on the device{left}"
-            found.append(Finding(self.page.path, block.line, message, remedy=remedy))
-        if accelerator.has_cuda():
-            run = execute(self.page, block)
-            found += [one for one in self.errors(run)]
-        return found
-
     @property
     def record_file(self) -> Path:
         """Where what the cells of a lab show is recorded, for all languages."""
@@ -454,16 +353,3 @@ class PageProof:
         if not self.page.blocks and self.spans:
             steps.append(("prose", self.prose))
         return steps
-
-
-def check_project(project: Project) -> list[Finding]:
-    """What no single page can tell: ids that nobody treats, lock entries of pages that are gone."""
-    settings = project.settings
-    pages = [project.page(path) for path in project.paths()]
-    found = covered_ids.check_project(settings, pages) if settings.languages else []
-    known = {place[1] for page in pages if (place := settings.language(page.path))}
-    for key in freshness.read_lock(settings.root / settings.lock):
-        if key.partition("#")[0] not in known:
-            message = f"the lock knows a page that is gone: {key}"
-            found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))
-    return found

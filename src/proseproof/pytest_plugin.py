@@ -19,7 +19,8 @@ from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
 from proseproof import github_annotations, report, shape_comments, since, workers
 from proseproof.messages import Finding, ProofError
-from proseproof.prover import PageProof, Project, check_project
+from proseproof.project import Project, check_project
+from proseproof.prover import PageProof
 from proseproof.settings import Settings, SettingsError, source_files
 
 KEY = pytest.StashKey["Session"]()

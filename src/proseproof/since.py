@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proseproof import kept_proofs
 
 if TYPE_CHECKING:
-    from proseproof.prover import Project
+    from proseproof.project import Project
 
 
 class SinceError(ValueError):

@@ -8,7 +8,8 @@ from proseproof import figures, lab_runner, outputs, records
 from proseproof.execution import execute
 from proseproof.messages import Finding
 from proseproof.page import Block
-from proseproof.prover import PageProof, Project
+from proseproof.project import Project
+from proseproof.prover import PageProof
 
 MARK = "<!--pytest-codeblocks:expected-output-->"
 

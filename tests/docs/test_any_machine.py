@@ -23,7 +23,8 @@ PROVE = """
 import sys
 from pathlib import Path
 
-from proseproof.prover import PageProof, Project
+from proseproof.project import Project
+from proseproof.prover import PageProof
 from proseproof.settings import Settings
 from proseproof.shape_comments import Finder
 

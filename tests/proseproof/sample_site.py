@@ -9,7 +9,8 @@ import textwrap
 from pathlib import Path
 
 from proseproof.messages import Finding
-from proseproof.prover import PageProof, Project, check_project
+from proseproof.project import Project, check_project
+from proseproof.prover import PageProof
 from proseproof.settings import Settings
 
 PYPROJECT = """

@@ -11,7 +11,8 @@ from sample_site import Site
 from proseproof import accelerator
 from proseproof.execution import execute
 from proseproof.page import Block, Page
-from proseproof.prover import PageProof, Project
+from proseproof.project import Project
+from proseproof.prover import PageProof
 from proseproof.settings import Settings
 
 HEAD = """<!--proseproof: gpu-->

@@ -11,7 +11,8 @@ import pytest
 from sample_site import Site
 
 from proseproof import kept_proofs
-from proseproof.prover import PageProof, Project
+from proseproof.project import Project
+from proseproof.prover import PageProof
 from proseproof.quoted_code import own_code
 from proseproof.settings import Settings
 

@@ -1,0 +1,63 @@
+"""A project: its settings, its pages as they are read, and what no single page can tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from proseproof import covered_ids, freshness
+from proseproof.execution import Run
+from proseproof.kept_proofs import FOLDER, Keeper
+from proseproof.messages import Finding
+from proseproof.page import Page
+from proseproof.page_reader import read
+from proseproof.settings import Settings
+
+
+@dataclass
+class Project:
+    """The settings, and every page that was read so far."""
+
+    settings: Settings
+    pages: dict[str, Page] = field(default_factory=dict)
+    # What was proved of a program in one language, and need not be proved again in the other.
+    done: set[tuple[Any, ...]] = field(default_factory=set)
+    runs: dict[tuple[Any, ...], Run] = field(default_factory=dict)
+    again: bool = False  # prove even what is kept from an earlier run
+
+    def __post_init__(self) -> None:
+        folder = (self.settings.root / self.settings.report).parent / FOLDER
+        self.keeper = Keeper(folder, self.again)
+
+    def page(self, path: str) -> Page:
+        """The page at a path from the root; read once."""
+        if path not in self.pages:
+            self.pages[path] = read(self.settings.root, path)
+        return self.pages[path]
+
+    def paths(self) -> list[str]:
+        """Every page's path from the root."""
+        root = self.settings.root
+        return [file.relative_to(root).as_posix() for file in self.settings.files()]
+
+    def exists(self, path: str) -> bool:
+        """True when there is such a page."""
+        return (self.settings.root / path).is_file()
+
+    def other(self, path: str) -> Page | None:
+        """The same page in the other language, when there is one."""
+        other = self.settings.counterpart(path)
+        return self.page(other) if other is not None and self.exists(other) else None
+
+
+def check_project(project: Project) -> list[Finding]:
+    """What no single page can tell: ids that nobody treats, lock entries of pages that are gone."""
+    settings = project.settings
+    pages = [project.page(path) for path in project.paths()]
+    found = covered_ids.check_project(settings, pages) if settings.languages else []
+    known = {place[1] for page in pages if (place := settings.language(page.path))}
+    for key in freshness.read_lock(settings.root / settings.lock):
+        if key.partition("#")[0] not in known:
+            message = f"the lock knows a page that is gone: {key}"
+            found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))
+    return found
