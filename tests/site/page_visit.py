@@ -88,6 +88,15 @@ const again = [...document.querySelectorAll("pre code span:not(:has(*))")].filte
 again.forEach(span => span.replaceWith(span.textContent));
 """
 
+# Links that only their colour tells from the text around them.
+UNMARKED = """[...document.querySelectorAll("article a[href]")]
+  .filter(link => !link.matches(".headerlink, .md-content__button"))
+  .filter(link => !getComputedStyle(link).textDecorationLine.includes("underline"))
+  .map(link => link.outerHTML.slice(0, 160))"""
+
+# Rules about colours, which axe takes long to look at.
+COLOURS = ["color-contrast", "link-in-text-block"]
+
 # Only what is wrong is sent here: all that passed, node by node, takes longer than the check.
 AXE = """options => axe.run({resultTypes: ["violations"], ...options}).then(({violations}) =>
   violations.flatMap(({id, nodes}) => nodes.map(node => `${id}: ${node.html.slice(0, 160)}`)))
@@ -110,20 +119,20 @@ class Visitor:
         """What axe has against the colours of a page."""
         page = self.scripted.open(path, scheme=scheme)
         page.evaluate(f"() => {{ {SAMPLE} }}")
-        found = page.evaluate(AXE, {"runOnly": ["color-contrast"]})
+        found = page.evaluate(AXE, {"runOnly": COLOURS})
         return {"axe": found, "trouble": self.scripted.leave()}
 
     def visit(self, path: str) -> Facts:
         """The measurements of a page; while axe looks at it, it is read without scripts."""
         self.plain.make_for(path, width=PHONE)
         page = self.scripted.open(path, width=PHONE)
-        overhang = page.evaluate(OVERHANG)
+        scripted = page.evaluate(f"({{overhang: {OVERHANG}, unmarked: {UNMARKED}}})")
         page.set_viewport_size({"width": WIDE, "height": 900})
         page.evaluate(LIGHTEN)
-        options = {"rules": {"color-contrast": {"enabled": False}}}
+        options = {"rules": {rule: {"enabled": False} for rule in COLOURS}}
         page.evaluate(f"options => {{ found = ({AXE})(options) }}", options)  # and does not wait
         plain = self._read_plainly()
-        scripted = {"overhang": overhang, "axe": page.evaluate("found")}
+        scripted["axe"] = page.evaluate("found")
         return {
             "scripted": scripted | {"trouble": self.scripted.leave()},
             "plain": plain | {"trouble": self.plain.leave()},

@@ -9,9 +9,16 @@ def test_axe_finds_nothing(scripted: Facts) -> None:
     assert scripted["axe"] == []
 
 
+def test_link_in_the_text_is_underlined(scripted: Facts) -> None:
+    """Colour alone would not tell it from the text around it."""
+    assert scripted["unmarked"] == []
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("language", ["", "en/"])
 @pytest.mark.parametrize("kind", ["index", "questions/scores", "labs/scaling", "mistakes/masks"])
-def test_contrast_is_enough(visitor: Visitor, kind: str, language: str, scheme: Scheme) -> None:
+def test_colours_can_be_told_apart(
+    visitor: Visitor, kind: str, language: str, scheme: Scheme
+) -> None:
     """On one page of each kind: the colours are the same on all of them, and axe is slow here."""
     assert visitor.contrast(f"{language}{kind}.html", scheme) == {"axe": [], "trouble": []}
