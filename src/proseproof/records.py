@@ -77,10 +77,10 @@ def of(codes: Sequence[str], outputs: Sequence[list[Output]], varies: bool) -> R
 
 def _here() -> dict[str, str]:
     """This machine, today."""
-    cores = os.cpu_count() or 1
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{_processor()}, {cores} core{'s' * (cores > 1)}",
+        "processor": _processor(),
+        "cores": str(os.cpu_count() or 1),
         **versions(),
     }
 

@@ -46,9 +46,9 @@ _UNNAMED = {  # parts of the theme that a screen reader would meet without a nam
 }
 _BROKEN = {"zh": "这一页有问题", "en": "This page has a problem"}
 _MADE = {
-    "zh": "本页的结果因机器而异。记录于 {date}：{machine}，torch {torch}。",
+    "zh": "本页的结果因机器而异。记录于 {date}：{processor}，{cores} 核，torch {torch}。",
     "en": "Results on this page depend on the machine. "
-    "Recorded on {date}: {machine}, torch {torch}.",
+    "Recorded on {date}: {processor}, {cores} cores, torch {torch}.",
 }
 _RUNNING = {
     "zh": "代码改过了，正在后台运行。改过的单元等跑完再显示结果。",

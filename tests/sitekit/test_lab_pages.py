@@ -90,7 +90,7 @@ def test_record_of_what_varies_says_where_and_when(project: Path) -> None:
     file = project / "docs/records/labs/small.json"
     record = records.read(file)
     assert record is not None
-    records.write(file, records.Record(record.cells, {"date": "2026-01-02", "machine": "one"}))
+    records.write(file, records.Record(record.cells, {"date": "2026-01-02", "processor": "one"}))
     assert _load(project).made["date"] == "2026-01-02"
 
 
