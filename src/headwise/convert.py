@@ -106,8 +106,9 @@ def _check_writable(
     places: dict[int, str] = {}
     for letter, tensor in _tensors("source", theirs):
         places.setdefault(tensor.data_ptr(), letter)
+    written = _tensors("target", ours)
     own = {parameter.untyped_storage().data_ptr() for parameter in target.parameters()}
-    for letter, tensor in _tensors("target", ours):
+    for letter, tensor in written:
         if tensor.untyped_storage().data_ptr() not in own:
             raise ValueError(
                 f"target: got {letter} that is computed from others, expected a parameter"
