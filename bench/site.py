@@ -6,9 +6,6 @@ below .cache with npm, once.
 
 from __future__ import annotations
 
-import functools
-import gzip
-import http.server
 import json
 import os
 import shutil
@@ -16,55 +13,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
 from sitekit import chromium_for_tests
+from sitekit.static_host import serving
 
 ROOT = Path(__file__).parents[1]
 LIGHTHOUSE = "13.5.0"
 PAGES = {"prose": "en/chapters/attention.html", "lab": "en/labs/scaling.html"}
 SCORES = ("performance", "accessibility", "best-practices", "seo")
 RUNS = 3
-
-
-class Gzip(http.server.SimpleHTTPRequestHandler):
-    """Serves text compressed and cacheable, as a static host does."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        path = Path(self.translate_path(self.path))
-        path = path / "index.html" if path.is_dir() else path
-        if not path.is_file():
-            self.send_error(404)
-            return
-        body = path.read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Type", self.guess_type(str(path)))
-        self.send_header("Cache-Control", "max-age=600")
-        if path.suffix in (".html", ".css", ".js", ".json", ".svg", ".xml"):
-            body = gzip.compress(body, 6, mtime=0)
-            self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    handler = functools.partial(Gzip, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
 
 
 def say(text: str) -> None:
