@@ -163,13 +163,14 @@ def check_tensor(name: str, x: Tensor) -> None:
 def check_shape(name: str, x: Tensor, expected: Sequence[int | str]) -> None:
     """The shape of x is as expected, where a word stands for any size."""
     check_tensor(name, x)
-    if x.dim() == len(expected):
-        for size, wanted in zip(x.shape, expected, strict=True):
-            if not isinstance(wanted, str) and size != wanted:
+    shape = x.shape
+    if len(shape) == len(expected):
+        for size, wanted in zip(shape, expected, strict=True):
+            if type(wanted) is not str and size != wanted:
                 break
         else:
             return
-    raise ValueError(f"{name}: got shape {show(x.shape)}, expected {show(expected)}")
+    raise ValueError(f"{name}: got shape {show(shape)}, expected {show(expected)}")
 
 
 def check_device(name: str, x: Tensor, reference: str, like: Tensor) -> None:

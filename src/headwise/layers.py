@@ -9,6 +9,7 @@ from headwise._check import (
     check_input,
     check_kind,
     check_mask,
+    check_tensor,
     check_widths,
 )
 from headwise.feed_forward import FeedForward, check_feed_forward
@@ -40,12 +41,17 @@ class Residual(nn.Module):
 
     def leave(self, x: Tensor, change: Tensor) -> Tensor:
         """x with the sublayer's change added to it, (batch, seq_len, d_model)."""
-        check_input("x", x, ("batch", "seq_len", self.d_model), self.norm)
-        check_input("change", change, x.shape, self.norm)
+        self._check(x, change)
         x = x + self.dropout(change)
         if not self.norm_first:
             x = self.norm(x)
         return x
+
+    def _check(self, x: Tensor, change: Tensor) -> None:
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.norm)
+        check_tensor("change", change)
+        if (change.shape, change.dtype, change.device) != (x.shape, x.dtype, x.device):
+            check_input("change", change, x.shape, self.norm)
 
 
 def check_layer(
@@ -123,7 +129,7 @@ class EncoderLayer(nn.Module):
         return (x, weights) if need_weights else x
 
     def _check(self, x: Tensor, mask: Tensor | None, is_causal: bool, need_weights: bool) -> None:
-        check_input("x", x, ("batch", "seq_len", self.d_model), self.attention)
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.attention.W_q)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         if mask is not None:
             check_mask(mask, (x.size(0), self.num_heads, x.size(1), x.size(1)), x)
@@ -237,9 +243,9 @@ class DecoderLayer(nn.Module):
         need_weights: bool,
         cache: LayerCache | None,
     ) -> None:
-        check_input("x", x, ("batch", "seq_len", self.d_model), self.self_attention)
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.self_attention.W_q)
         batch, seq_len, _ = x.shape
-        check_input("memory", memory, (batch, "src_len", self.d_model), self.cross_attention)
+        check_input("memory", memory, (batch, "src_len", self.d_model), self.cross_attention.W_k)
         check_flags(need_weights=need_weights)
         key_len = seq_len
         if cache is not None:

@@ -17,6 +17,7 @@ from headwise._check import (
     check_mask,
     check_shape,
     check_sizes,
+    check_tensor,
     check_widths,
 )
 from headwise.attention import attention, fused_attention
@@ -160,7 +161,9 @@ class MultiHeadAttention(nn.Module):
         is_causal: bool,
         need_weights: bool,
     ) -> None:
-        self._check_inputs(query, key, value)
+        check_input("query", query, ("batch", "seq_len", self.d_model), self.W_q)
+        check_input("key", key, (query.size(0), "key_len", self.key_dim), self.W_k)
+        check_input("value", value, (query.size(0), key.size(1), self.value_dim), self.W_v)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         key_len = key.size(1)
         if cache is not None:
@@ -168,11 +171,6 @@ class MultiHeadAttention(nn.Module):
             key_len += 0 if cache.fixed else cache.length
         if mask is not None:
             check_mask(mask, (query.size(0), self.num_heads, query.size(1), key_len), query)
-
-    def _check_inputs(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        check_input("query", query, ("batch", "seq_len", self.d_model), self.W_q)
-        check_input("key", key, (query.size(0), "key_len", self.key_dim), self.W_k)
-        check_input("value", value, (query.size(0), key.size(1), self.value_dim), self.W_v)
 
     def extra_repr(self) -> str:
         """The settings that the projections do not show."""
@@ -210,7 +208,8 @@ class KeyValueCache:
     ) -> tuple[Tensor, Tensor]:
         """K and V for this call, kept ones included; the cache itself does not change yet."""
         check_kind("layer", layer, MultiHeadAttention)
-        layer._check_inputs(query, key, value)
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            check_tensor(name, x)
         if self.fixed is (key is query):
             raise ValueError(
                 "cache: got a fixed one for self-attention, expected a growing one"
