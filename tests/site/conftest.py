@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -18,11 +19,10 @@ from sitekit.static_host import serving
 sys.path.append(str(Path(__file__).parent))
 
 from page_visit import Facts, Visitor
-from reader import Reader
+from reader import Open, Reader
 from site_pages import PAGES
 
 ROOT = Path(__file__).parents[2]
-Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
@@ -109,8 +109,8 @@ def readers(browser: Browser, address: str) -> dict[bool, Reader]:
 def open_page(readers: dict[bool, Reader]) -> Iterator[Open]:
     """Open a page; whatever it logs or asks of another origin fails the test at the end."""
 
-    def opened(path: str, *, scripts: bool = True, **options: object) -> Page:
-        return readers[scripts].open(path, **options)  # type: ignore[arg-type]
+    def opened(path: str, *, scripts: bool = True, **options: Any) -> Page:
+        return readers[scripts].open(path, **options)
 
     yield opened
     assert [line for reader in readers.values() for line in reader.leave()] == []

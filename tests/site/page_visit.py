@@ -17,10 +17,12 @@ Facts = dict[str, Any]
 # How far a page sticks out to the right of the screen.
 OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 
-# Whether each title of the page is seen, and how much is folded.
+# Whether each title of the page is seen; how much is folded, drawn, and linked as a picture.
 TITLES = """[...document.querySelectorAll("h1")].map(title =>
   title.checkVisibility({visibilityProperty: true}) && title.getBoundingClientRect().height > 0)"""
 FOLDED = "document.querySelectorAll('article details > summary').length"
+DRAWN = "document.querySelectorAll('figure.drawn').length"
+LINKED = "document.querySelectorAll('img[src*=figures]').length"
 
 # The words of each drawing, in the page's own font: how large, what lies outside, what overlaps.
 WORDS = """[...document.querySelectorAll("figure.drawn svg")].map(svg => {
@@ -124,7 +126,7 @@ class Visitor:
 
     def visit(self, path: str) -> Facts:
         """The measurements of a page; while axe looks at it, it is read without scripts."""
-        self.plain.make_for(path, width=PHONE)
+        self.plain.start(path, width=PHONE)
         page = self.scripted.open(path, width=PHONE)
         scripted = page.evaluate(f"({{overhang: {OVERHANG}, unmarked: {UNMARKED}}})")
         page.set_viewport_size({"width": WIDE, "height": 900})
@@ -142,19 +144,18 @@ class Visitor:
         page = self.plain.page
         page.wait_for_load_state()
         facts: Facts = page.evaluate(
-            f"({{titles: {TITLES}, formulas: {FORMULAS}, {PHONE}: {LAYOUT}, folded: {FOLDED}}})"
+            f"({{titles: {TITLES}, folded: {FOLDED}, drawn: {DRAWN}, linked: {LINKED},"
+            f" formulas: {FORMULAS}, phone: {LAYOUT}}})"
         )
         # Playwright's locators are slow to begin with, and most pages need none.
         facts["unfolded"] = self._unfolded(page) if facts["folded"] else []
-        return facts | (self._figures(page) if facts[str(PHONE)]["words"] else {})
+        return facts | (self._figures(page) if facts["drawn"] else {})
 
     def _figures(self, page: Page) -> Facts:
         page.set_viewport_size({"width": WIDE, "height": 900})
-        facts: Facts = page.evaluate(f"({{spoken: {SPOKEN}, {WIDE}: {LAYOUT}}})")
-        facts["drawn"] = page.locator("figure.drawn").count()
+        facts: Facts = page.evaluate(f"({{spoken: {SPOKEN}, wide: {LAYOUT}}})")
         facts["language"] = page.locator("html").get_attribute("lang")
         facts["heard"] = page.locator("figure.drawn").get_by_role("img").count()
-        facts["linked"] = page.locator('img[src*="figures"]').count()
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             facts[scheme] = page.evaluate(INKS)

@@ -1,10 +1,12 @@
 """A reader: one tab of the browser, in which pages are opened one after another."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize
 
 Scheme = Literal["light", "dark"]
+Open = Callable[..., Page]
 
 
 class Reader:
@@ -32,7 +34,7 @@ class Reader:
         if not request.url.startswith((self.address, "about:", "data:", "blob:")):
             self._note(f"asks for {request.url}")
 
-    def make_for(
+    def start(
         self, path: str, *, width: int = 1440, scheme: Scheme = "light", expect: int = 200
     ) -> None:
         """Begin to open a page, and do not wait until it has loaded."""
@@ -48,7 +50,7 @@ class Reader:
 
     def open(self, path: str, **options: Any) -> Page:
         """The tab with this page in it, once it has loaded."""
-        self.make_for(path, **options)
+        self.start(path, **options)
         self.page.wait_for_load_state()
         return self.page
 

@@ -1,14 +1,11 @@
 """Light and dark: the system's choice, the reader's own, and paper."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from page_visit import SCHEMES
 from playwright.sync_api import Page, expect
-from reader import Scheme
-
-Open = Callable[..., Page]
+from reader import Open, Scheme
 
 
 def _lightness(page: Page) -> str:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from page_visit import SCHEMES, Facts
+from page_visit import PHONE, SCHEMES, WIDE, Facts
 from site_pages import DOCS, FIGURES, language
 
 on_pages_with_figures = pytest.mark.parametrize("path", FIGURES)
@@ -46,11 +46,11 @@ def test_figure_follows_the_scheme(plain: Facts, path: str) -> None:
 
 
 @on_pages_with_figures
-@pytest.mark.parametrize("width", ["375", "1440"])
-def test_words_of_a_figure_can_be_read(plain: Facts, path: str, width: str) -> None:
-    assert plain[width]["overhang"] <= 0
-    drawings = plain[width]["words"]
+@pytest.mark.parametrize(("screen", "width"), [("phone", PHONE), ("wide", WIDE)])
+def test_words_of_a_figure_can_be_read(plain: Facts, path: str, screen: str, width: int) -> None:
+    assert plain[screen]["overhang"] <= 0
+    drawings = plain[screen]["words"]
     assert len(drawings) == FIGURES[path]
     for drawing in drawings:
-        assert drawing["width"] <= int(width) and drawing["smallest"] >= 11
+        assert drawing["width"] <= width and drawing["smallest"] >= 11
         assert (drawing["outside"], drawing["overlap"]) == ([], [])

@@ -1,11 +1,7 @@
 """Formulas as the browser draws them, without scripts and with the site's own font."""
 
-from collections.abc import Callable
-
 from page_visit import Facts
-from playwright.sync_api import Page
-
-Open = Callable[..., Page]
+from reader import Open
 
 
 def test_formula_has_a_size(plain: Facts) -> None:

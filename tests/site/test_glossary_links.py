@@ -1,13 +1,11 @@
 """Words of the glossary: linked once on a page, and explained where they stand."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
+from reader import Open
 from site_pages import article
-
-Open = Callable[..., Page]
 
 WORDS = {
     "en/index.html": {"Transformer": "transformer", "mask": "mask", "tensor": "tensor"},

@@ -1,10 +1,6 @@
 """What a reader does from the keyboard."""
 
-from collections.abc import Callable
-
-from playwright.sync_api import Page
-
-Open = Callable[..., Page]
+from reader import Open
 
 
 def test_keyboard_reaches_what_a_mouse_does(open_page: Open) -> None:

@@ -2,14 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from reader import Open
 from site_pages import LABS, language
-
-Open = Callable[..., Page]
 
 
 @pytest.mark.parametrize("path", LABS)

@@ -1,13 +1,10 @@
 """From one language to the other, on the same page and in the same section."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page
+from reader import Open
 from site_pages import PAGES
-
-Open = Callable[..., Page]
 
 
 def test_switch_keeps_page_and_section(open_page: Open) -> None:

@@ -1,11 +1,8 @@
 """What a reader gets at an address where no page is."""
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Page, expect
-
-Open = Callable[..., Page]
+from playwright.sync_api import expect
+from reader import Open
 
 
 @pytest.mark.parametrize(

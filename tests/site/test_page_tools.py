@@ -1,10 +1,6 @@
 """What stands around the text of a page: edit, contents, next page, copy."""
 
-from collections.abc import Callable
-
-from playwright.sync_api import Page
-
-Open = Callable[..., Page]
+from reader import Open
 
 
 def test_pages_have_edit_next_and_contents(open_page: Open) -> None:

@@ -1,12 +1,9 @@
 """Pages on a phone: nothing sticks out, and what is folded opens, without scripts too."""
 
-from collections.abc import Callable
-
 import pytest
 from page_visit import Facts
-from playwright.sync_api import Page, expect
-
-Open = Callable[..., Page]
+from playwright.sync_api import expect
+from reader import Open
 
 
 def test_page_fits_a_phone(scripted: Facts) -> None:
@@ -14,7 +11,7 @@ def test_page_fits_a_phone(scripted: Facts) -> None:
 
 
 def test_page_fits_a_phone_without_scripts(plain: Facts) -> None:
-    assert plain["375"]["overhang"] <= 0
+    assert plain["phone"]["overhang"] <= 0
 
 
 def test_title_is_seen_without_scripts(plain: Facts) -> None:
