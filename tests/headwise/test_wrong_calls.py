@@ -7,6 +7,8 @@ annotation does not allow, or by a tensor of another rank, width, dtype or devic
 import inspect
 import math
 import re
+import signal
+import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,6 +126,9 @@ def state(call: Call) -> list[object]:
         torch.is_autocast_enabled("cpu"),
         torch.get_default_dtype(),
         torch.get_num_threads(),
+        sys.gettrace(),
+        signal.getsignal(signal.SIGTERM),
+        dict(sys.modules["matplotlib"].rcParams) if "matplotlib" in sys.modules else None,
     ]
     for thing in call.watched():
         if isinstance(thing, nn.Module):
@@ -149,7 +154,8 @@ def problem(call: Call, changes: dict[str, Any], names: list[str]) -> str | None
 
 
 def test_every_public_name_has_a_right_call() -> None:
-    assert {name for module in MODULES for name in public(module)} == set(RIGHT)
+    named = {name.partition(",")[0] for name in RIGHT}
+    assert {name for module in MODULES for name in public(module)} == named
 
 
 NEEDS_A_GROUP = {"data_parallel.share", "data_parallel.train"}

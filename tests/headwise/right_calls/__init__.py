@@ -1,0 +1,65 @@
+"""Right calls of everything public in headwise, from which the tests make wrong ones.
+
+A module that is listed in MODULES needs a right call for each of its public functions, classes
+and methods. A parameter may be free of a rule: then what breaks the rule is right as well.
+"""
+
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from headwise import (
+    attention,
+    convert,
+    data_parallel,
+    feed_forward,
+    heads,
+    layers,
+    masks,
+    multi_head,
+    positional,
+    single_head,
+    timing,
+    trace,
+    transformer,
+    variants,
+)
+from headwise.models import numerals, translator, translator_training
+from right_calls import blocks, stacks, tools
+from right_calls.call import Call, Table
+
+__all__ = ["MODULES", "RIGHT", "Call", "public"]
+
+MODULES: list[ModuleType] = [
+    *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
+    *(numerals, positional, single_head, timing, trace, transformer, translator),
+    *(translator_training, variants),
+]
+RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT}
+# Records hold whatever they are given; commands take words, and have tests of their own.
+RECORDS = {"convert.Projection", "timing.Cost", "trace.Step", "transformer.Weights"}
+COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
+
+
+def public(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """Functions, classes and methods that the module itself defines, by their names."""
+    short = module.__name__.rpartition(".")[2]
+    found: dict[str, Callable[..., Any]] = {}
+    for name, thing in vars(module).items():
+        if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(thing) or inspect.isclass(thing):
+            found[f"{short}.{name}"] = thing
+        if inspect.isclass(thing):
+            for method, function in vars(thing).items():
+                if inspect.isfunction(function) and not method.startswith("_"):
+                    found[f"{short}.{name}.{method}"] = function
+    return {
+        name: thing
+        for name, thing in found.items()
+        if name not in COMMANDS
+        and not any(name == record or name.startswith(f"{record}.") for record in RECORDS)
+        and not name.endswith("extra_repr")
+        and ".check_" not in name
+    }

@@ -1,0 +1,247 @@
+"""Right calls of the building blocks."""
+
+import torch
+
+from headwise import (
+    attention,
+    feed_forward,
+    heads,
+    masks,
+    multi_head,
+    positional,
+    single_head,
+    variants,
+)
+from headwise.multi_head import KeyValueCache
+from right_calls.call import (
+    ANY_DTYPE,
+    ANYWHERE,
+    SEEN,
+    SIZE,
+    WHOLE,
+    Call,
+    K,
+    Table,
+    X,
+    mha,
+    of,
+)
+
+PADDING = masks.padding_mask(torch.tensor([3, 2]))
+MASK = torch.ones(2, 3, 3, dtype=torch.bool)
+TENSORS = {"query": X, "key": X, "value": X}
+ANY_VALUE = {"x": ANY_DTYPE | ANYWHERE}
+ZERO_ONE = {"long", "double", "half"}
+
+
+def self_attention() -> Call:
+    layer, cache = mha(), KeyValueCache()
+    layer(X[:, :2], cache=cache)
+    arguments = {"query": X[:, 2:], "mask": SEEN[2:], "cache": cache}
+    arguments |= {"is_causal": True, "need_weights": False}
+    return Call(layer, arguments)
+
+
+def recall() -> Call:
+    layer, cache = mha(), KeyValueCache()
+    layer(X, cache=cache)
+    arguments = {"layer": layer, "query": X, "key": X, "value": X}
+    return Call(cache.recall, arguments)
+
+
+def held(fixed: bool = False) -> KeyValueCache:
+    cache = KeyValueCache(fixed=fixed)
+    mha()(X, *([X.clone()] if fixed else []), cache=cache)
+    return cache
+
+
+RIGHT: Table = {
+    "attention.attention": lambda: Call(
+        attention.attention,
+        {"Q": X, "K": X, "V": X, "mask": SEEN, "dropout": 0.0},
+        {"V": {"longer"}, "mask": {"rank+1"}},
+    ),
+    "attention.fused_attention": lambda: Call(
+        attention.fused_attention,
+        {"Q": X, "K": X, "V": X, "mask": SEEN, "dropout": 0.0, "is_causal": True},
+        {"V": {"longer"}, "mask": {"rank+1"}},
+    ),
+    "feed_forward.FeedForward": lambda: Call(
+        feed_forward.FeedForward,
+        {"d_model": 8, "d_ff": 16, "dropout": 0.1, "activation": "relu"},
+    ),
+    "feed_forward.FeedForward.forward": lambda: of(feed_forward.FeedForward(8), x=X),
+    "heads.split_heads": lambda: Call(heads.split_heads, {"x": X, "num_heads": 2}, ANY_VALUE),
+    "heads.merge_heads": lambda: Call(
+        heads.merge_heads, {"x": K}, {"x": ANY_DTYPE | ANYWHERE | {"longer"}}
+    ),
+    "heads.fold_heads": lambda: Call(heads.fold_heads, {"x": X, "num_heads": 2}, ANY_VALUE),
+    "heads.unfold_heads": lambda: Call(
+        heads.unfold_heads, {"x": X, "num_heads": 2}, {"x": ANY_DTYPE | ANYWHERE | {"longer"}}
+    ),
+    "masks.causal_mask": lambda: Call(
+        masks.causal_mask, {"seq_len": 3, "key_len": 4, "device": "cpu"}
+    ),
+    "masks.padding_mask": lambda: Call(
+        masks.padding_mask,
+        {"lengths": torch.tensor([3, 2]), "seq_len": 3},
+        {"lengths": {"meta", "longer"}},
+    ),
+    "masks.combine": lambda: Call(masks.combine, {"*": (SEEN, PADDING)}),
+    "masks.to_sdpa": lambda: Call(masks.to_sdpa, {"mask": SEEN}, {"mask": WHOLE | ANYWHERE}),
+    "masks.from_sdpa": lambda: Call(
+        masks.from_sdpa, {"attn_mask": SEEN}, {"attn_mask": WHOLE | ANYWHERE}
+    ),
+    "masks.to_attn_mask": lambda: Call(
+        masks.to_attn_mask, {"mask": PADDING, "scores": (2, 2, 3, 3)}, {"mask": ANYWHERE}
+    ),
+    "masks.from_attn_mask": lambda: Call(
+        masks.from_attn_mask,
+        {"attn_mask": X > 0, "num_heads": 2},
+        {"attn_mask": ANYWHERE | {"longer", "rank-1"}},
+    ),
+    "masks.to_key_padding_mask": lambda: Call(
+        masks.to_key_padding_mask, {"mask": PADDING}, {"mask": ANYWHERE | {"longer"}}
+    ),
+    "masks.from_key_padding_mask": lambda: Call(
+        masks.from_key_padding_mask,
+        {"key_padding_mask": SEEN},
+        {"key_padding_mask": ANYWHERE | {"longer"}},
+    ),
+    "masks.to_additive": lambda: Call(
+        masks.to_additive, {"mask": SEEN, "dtype": torch.float32}, {"mask": WHOLE | ANYWHERE}
+    ),
+    "masks.from_additive": lambda: Call(
+        masks.from_additive,
+        {"additive": torch.zeros(3, 3)},
+        {"additive": WHOLE | ANYWHERE | {"double", "half"}},
+    ),
+    "masks.to_attention_mask": lambda: Call(
+        masks.to_attention_mask, {"mask": PADDING}, {"mask": ANYWHERE | {"longer"}}
+    ),
+    "masks.from_attention_mask": lambda: Call(
+        masks.from_attention_mask,
+        {"attention_mask": SEEN.long()},
+        {"attention_mask": ANYWHERE | {"longer", "bool", "double", "half"}},
+    ),
+    "masks.to_valid_lens": lambda: Call(masks.to_valid_lens, {"mask": PADDING}, {"mask": ANYWHERE}),
+    "masks.from_valid_lens": lambda: Call(
+        masks.from_valid_lens,
+        {"valid_lens": torch.tensor([3, 2]), "key_len": 3},
+        {"valid_lens": ANYWHERE | {"rank+1", "longer"}},
+    ),
+    "masks.to_zero_hides": lambda: Call(
+        masks.to_zero_hides, {"mask": SEEN, "dtype": torch.long}, {"mask": WHOLE | ANYWHERE}
+    ),
+    "masks.from_zero_hides": lambda: Call(
+        masks.from_zero_hides,
+        {"zero_hides": SEEN.long()},
+        {"zero_hides": WHOLE | ANYWHERE | {"bool", "double", "half"}},
+    ),
+    "masks.to_one_hides": lambda: Call(
+        masks.to_one_hides, {"mask": SEEN, "dtype": torch.long}, {"mask": WHOLE | ANYWHERE}
+    ),
+    "masks.from_one_hides": lambda: Call(
+        masks.from_one_hides,
+        {"one_hides": SEEN.long()},
+        {"one_hides": WHOLE | ANYWHERE | {"bool", "double", "half"}},
+    ),
+    "multi_head.KeyValueCache": lambda: Call(multi_head.KeyValueCache, {"fixed": False}),
+    "multi_head.KeyValueCache.copy": lambda: Call(held().copy, {}),
+    "multi_head.KeyValueCache.keep": lambda: Call(
+        held().keep,
+        {"layer": mha(), "K": K, "V": K},
+        {"K": ANY_DTYPE | ANYWHERE, "V": ANY_DTYPE | ANYWHERE},
+    ),
+    "multi_head.KeyValueCache.recall": recall,
+    "multi_head.KeyValueCache.update": lambda: Call(held().update, {"other": held()}),
+    "multi_head.MultiHeadAttention": lambda: Call(
+        multi_head.MultiHeadAttention,
+        {**SIZE, "d_k": 4, "d_v": 4, "key_dim": 8, "value_dim": 8, "bias": True, "dropout": 0.1},
+    ),
+    "multi_head.MultiHeadAttention.forward": self_attention,
+    "multi_head.MultiHeadAttention.project_keys": lambda: of(mha(), "project_keys", key=X, value=X),
+    "positional.LearnedPositions": lambda: Call(
+        positional.LearnedPositions, {"max_len": 7, "d_model": 8}
+    ),
+    "positional.LearnedPositions.forward": lambda: of(
+        positional.LearnedPositions(7, 8), x=X, start=2
+    ),
+    "positional.SinusoidalPositions": lambda: Call(positional.SinusoidalPositions, {}),
+    "positional.SinusoidalPositions.forward": lambda: of(
+        positional.SinusoidalPositions(),
+        x=X,
+        start=2,
+        free={"x": ANYWHERE | {"double", "half", "longer"}},
+    ),
+    "positional.frequencies": lambda: Call(
+        positional.frequencies, {"d_model": 8, "dtype": torch.float32, "device": "cpu"}
+    ),
+    "positional.shift_matrix": lambda: Call(
+        positional.shift_matrix, {"k": 2, "d_model": 8, "dtype": torch.float64}, {"k": {"negative"}}
+    ),
+    "positional.sinusoidal": lambda: Call(
+        positional.sinusoidal,
+        {"seq_len": 3, "d_model": 8, "start": 2, "dtype": torch.float32, "device": "cpu"},
+    ),
+    "single_head.LinearHead": lambda: Call(single_head.LinearHead, {"d_model": 8}),
+    "single_head.LinearHead.forward": lambda: of(
+        single_head.LinearHead(8), x=X, mask=SEEN, free={"mask": {"rank+1"}}
+    ),
+    "single_head.ParameterHead": lambda: Call(single_head.ParameterHead, {"d_model": 8}),
+    "single_head.ParameterHead.forward": lambda: of(
+        single_head.ParameterHead(8), x=X, mask=SEEN, free={"mask": {"rank+1"}}
+    ),
+    "variants.SeparateInputs": lambda: Call(variants.SeparateInputs, {**SIZE, "dropout": 0.1}),
+    "variants.SeparateInputs.forward": lambda: of(
+        variants.SeparateInputs(8, 2), **TENSORS, mask=MASK, free={"mask": ZERO_ONE}
+    ),
+    "variants.MethodSteps": lambda: Call(variants.MethodSteps, SIZE),
+    "variants.MethodSteps.forward": lambda: of(
+        variants.MethodSteps(8, 2), Q=X, K=X, V=X, mask=SEEN, free={"mask": ZERO_ONE}
+    ),
+    "variants.MethodSteps.split_heads": lambda: of(
+        variants.MethodSteps(8, 2), "split_heads", x=X, free=ANY_VALUE
+    ),
+    "variants.MethodSteps.combine_heads": lambda: of(
+        variants.MethodSteps(8, 2), "combine_heads", x=K, free=ANY_VALUE
+    ),
+    "variants.MethodSteps.scaled_dot_product_attention": lambda: of(
+        variants.MethodSteps(8, 2),
+        "scaled_dot_product_attention",
+        Q=K,
+        K=K,
+        V=K,
+        mask=SEEN,
+        free={"V": {"longer"}, "mask": ZERO_ONE},
+    ),
+    "variants.FoldedHeads": lambda: Call(
+        variants.FoldedHeads,
+        {"key_size": 8, "query_size": 8, "value_size": 8, "num_hiddens": 8}
+        | {"num_heads": 2, "dropout": 0.1, "bias": False},
+    ),
+    "variants.FoldedHeads.forward": lambda: of(
+        variants.FoldedHeads(8, 8, 8, 8, 2, 0.1),
+        queries=X,
+        keys=X,
+        values=X,
+        valid_lens=torch.tensor([3, 2]),
+    ),
+    "variants.OneHides": lambda: Call(variants.OneHides, {"hidden_size": 8, "num_heads": 2}),
+    "variants.OneHides.forward": lambda: of(
+        variants.OneHides(8, 2),
+        hidden_state=X,
+        attention_mask=~SEEN,
+        free={"attention_mask": ZERO_ONE},
+    ),
+    "variants.OneHides.split_head": lambda: of(
+        variants.OneHides(8, 2), "split_head", x=X, free=ANY_VALUE
+    ),
+    "variants.ParameterOnly": lambda: Call(variants.ParameterOnly, SIZE),
+    "variants.ParameterOnly.forward": lambda: of(
+        variants.ParameterOnly(8, 2), x=X, mask=SEEN, free={"mask": ZERO_ONE}
+    ),
+    "multi_head.MultiHeadAttention.forward, three inputs": lambda: of(
+        mha(), query=X, key=X.clone(), value=X.clone(), mask=SEEN
+    ),
+}
