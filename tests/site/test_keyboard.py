@@ -27,6 +27,8 @@ def test_keyboard_reaches_what_a_mouse_does(open_page: Open) -> None:
 
 def test_skip_link_leads_to_the_text(open_page: Open) -> None:
     page = open_page("en/chapters/attention.html")
+    page.bring_to_front()  # the keyboard is that of the page in front
     page.keyboard.press("Tab")
+    expect(page.locator("a.md-skip")).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url("**#t2-self-attention")
