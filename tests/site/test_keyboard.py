@@ -1,12 +1,14 @@
 """What a reader does from the keyboard."""
 
+from playwright.sync_api import expect
 from reader import Open
 
 
 def test_keyboard_reaches_what_a_mouse_does(open_page: Open) -> None:
     page = open_page("en/chapters/attention.html")
+    page.bring_to_front()  # the keyboard is that of the page in front
     reached = set()
-    for _ in range(80):
+    for _ in range(120):
         page.keyboard.press("Tab")
         reached.add(
             page.evaluate(
