@@ -1,27 +1,27 @@
 """Judging code spans: what a sentence says about the code has to hold.
 
-A span is taken for the first of these that it can be, and judged in the namespace of the last
-block above it (the page's first block when there is none):
+What a sentence says of a subject (see `subjects`) is judged whole, with its subject: a value, a
+shape, a keyword. Any other span is taken for the first of these that it can be, and judged in the
+namespace of the last block above it (the page's first block when there is none):
 
 - `path`: has a `/` or a known suffix, and no space: it is in the repository;
 - `import`: an import statement: it can be carried out;
-- `shape`: a tuple of sizes: the shape of a tensor that is there or was made there; right after a
-  tensor's name (`x` of shape `(2, 3)`, `x` 的形状是 `(2, 3)`), the shape of that tensor;
-- `number`: a float stands in the page's code, the output or the values; numbers that are listed,
-  as in `2`, `0` and `1`, stand there in this order; a whole number alone says nothing that could
-  be judged, and is refused;
-- `string`: it stands in the page's code or the output;
 - `comparison`: it holds; a float counts to the digits shown;
 - `assignment`: `d_k = d_model // num_heads`: both sides are equal;
-- `keyword`: `dim=-1`: some callable on the page, or known to it, has that parameter;
+- `keyword`: `dim=-1`: the block gives it this value and no other, or it is a default;
+- `raises`: the error that is said to be raised is the block's;
 - `name`: it exists (see `Names.exists` for where it is looked up);
 - `call`: evaluated when its first name is in the namespace; otherwise a fragment, which has to
   stand in the page's code, or, written with `...`, name something that exists;
-- `expression`: it evaluates, or is quoted from the page's code;
+- `test`: an expression or a call that answers yes or no: the answer is yes;
+- `expression`: it evaluates, or stands in the page's code;
+- `string`: it stands in the block's code or its output;
 - `command`: `make test`, `pytest docs`: the target, script or module exists, the files too;
 - `quotation`: what is none of these has to stand in the page's code.
 
-A span marked `{.wrong}` is judged the other way round: it must not exist, hold or evaluate.
+A shape, a number, a list, `True`, `False` or `None` that is said of nothing is refused: it could
+mean anything. A span marked `{.wrong}` is judged the other way round: it has to be false for its
+own sake, and not because a name in it is missing.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
-from proseproof import shape_comments
+from proseproof import stated
 from proseproof.commands import SUFFIX, command
 from proseproof.execution import Run
 from proseproof.listings import ListingError, resolve
@@ -44,10 +43,11 @@ from proseproof.names import Names
 from proseproof.page import Page, Span
 from proseproof.quoted_code import Code, tail
 from proseproof.settings import Settings
-from proseproof.values import digits, is_number, numbers_in, same, shapes_in, stands_in, truth
+from proseproof.stated import HOW, Fails, Here
+from proseproof.subjects import kind_of
+from proseproof.values import digits, is_false, is_number, same, truth
 
 PATH = re.compile(r"[\w.*-]*(/[\w.*-]*)*(:[\w.]+)?")
-NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -69,59 +69,49 @@ class Verdict:
         return "proved wrong" if self.span.mark == "wrong" else "holds"
 
 
-class _Fails(Exception):
-    """The span is not true; the message says why."""
-
-
 class Judge:
     """Judges the spans that belong to one block of a page."""
 
     def __init__(self, settings: Settings, page: Page, run: Run | None, code: Code) -> None:
-        self.settings, self.page, self.run, self.code = settings, page, run, code
-        self.values: dict[str, Any] = {}
-        self.seen: set[shape_comments.Shape] = set()
-        self.asserted: set[str] = set()
-        self.output = ""
-        if run is not None:
-            self.values = {**run.watch.bindings, **run.namespace}
-            self.seen = run.made | run.watch.shapes
-            self.asserted = run.watch.asserted
-            self.output = run.stdout + "\n" + run.last_line
+        self.settings, self.page, self.code = settings, page, code
+        self.here = Here(run, code)
+        self.values = self.here.values
         self.names = Names(settings, self.values, code)
 
     def judge(self, span: Span) -> Verdict:
         """The verdict on one span."""
         if span.mark == "text":
             return Verdict(span, "text", True)
-        wrong = span.mark == "wrong"
         with contextlib.redirect_stdout(io.StringIO()):
             try:
-                rule, reason = self._holds(span, wrong), ""
-            except _Fails as failure:
-                rule, _, reason = str(failure).partition("|")
-        if not wrong:
-            return Verdict(span, rule, not reason, reason)
-        if reason:
-            return Verdict(span, rule, True)
-        return Verdict(span, rule, False, f"is marked as wrong, but it holds ({rule})")
+                rule = self._holds(span)
+            except Fails as failure:
+                wrong = span.mark == "wrong" and failure.false
+                return Verdict(span, failure.rule, wrong, "" if wrong else failure.reason)
+        if span.mark == "wrong":
+            return Verdict(span, rule, False, f"is marked as wrong, but it holds ({rule})")
+        return Verdict(span, rule, True)
 
     # The rules, in order.
 
-    def _holds(self, span: Span, wrong: bool) -> str:
-        """The rule by which a span holds; _Fails("rule|reason") when it does not."""
-        text = re.sub(r"^#!python ", "", span.text)
+    def _holds(self, span: Span) -> str:
+        """The rule by which a span holds; Fails when it does not."""
+        text, wrong = re.sub(r"^#!python ", "", span.text), span.mark == "wrong"
+        rule = stated.said_of(self.here, span)
+        if rule:
+            return rule
+        if span.raised and self.names.exists(text):
+            return stated.raised(self.here, span)
         if self._is_path(text):
             return self._path(text)
         if re.match(r"(import|from)\s", text):
             return self._import(text)
+        if kind_of(text):
+            return self._value(text)
         try:
             node = ast.parse(text.removeprefix("."), mode="eval").body
         except (SyntaxError, ValueError):
-            return self._not_an_expression(text, wrong)
-        if text.startswith("(") and shape_comments.parse_dims(text) is not None:
-            return self._shape(text, span.subject)
-        if isinstance(node, ast.Constant) or is_number(node):
-            return self._literal(node, span)
+            return self._not_an_expression(span, text, wrong)
         if isinstance(node, ast.Compare):
             return self._comparison(node)
         if isinstance(node, ast.Name | ast.Attribute) and re.fullmatch(r"\.?[\w.]+", text):
@@ -129,10 +119,10 @@ class Judge:
                 return "name"
             if (self.settings.root / text).exists():
                 return "path"
-            raise _Fails("name|there is no such name here" + self.names.near(text))
+            raise Fails("name", "there is no such name here" + self.names.near(text))
         if isinstance(node, ast.Call):
-            return self._call(node, text, wrong)
-        return self._expression(text, "expression", wrong)
+            return self._call(node, span, text)
+        return self._expression(span, text, "expression")
 
     def _is_path(self, text: str) -> bool:
         if " " in text or not PATH.fullmatch(text) or not re.search(r"[A-Za-z]", text):
@@ -154,104 +144,56 @@ class Judge:
                     try:
                         resolve(root, text)
                     except ListingError as error:
-                        raise _Fails(f"path|{error}") from None
+                        raise Fails("path", str(error)) from None
                 return "path"
-        raise _Fails("path|there is no such file in the repository")
+        raise Fails("path", "there is no such file in the repository")
 
     def _import(self, text: str) -> str:
         try:
             exec(text, {})
         except (ImportError, SyntaxError) as error:
-            raise _Fails(f"import|{type(error).__name__}: {error}") from None
+            raise Fails("import", f"{type(error).__name__}: {error}") from None
         return "import"
 
-    def _shape(self, text: str, subject: str) -> str:
-        dims = shape_comments.parse_dims(text)
-        assert dims is not None
-        own = getattr(self.values.get(subject), "shape", None)
-        if own is None and ast.unparse(dims) in self.asserted:
-            return "shape"
-        sizes = {name: int(value) for name, value in self.values.items() if type(value) is int}
-        known = self.seen | set(self._shapes_here()) if own is None else {tuple(own)}
-        wanted: list[int | None] = []
-        for item in dims.elts:
-            if isinstance(item, ast.Constant) and item.value is ...:
-                wanted.append(None)
-                continue
-            try:
-                size = shape_comments.evaluate(item, sizes)
-            except shape_comments.ShapeError as error:
-                raise _Fails(f"shape|{error}") from None
-            if size is None:
-                raise _Fails(f"shape|nothing here says how large {ast.unparse(item)} is")
-            wanted.append(size)
-        for shape in known:
-            try:
-                shape_comments.agree(dims, shape, sizes)
-            except shape_comments.ShapeError:
-                continue
-            return "shape"
-        if own is not None:
-            raise _Fails(f"shape|{subject} has the shape {tuple(own)}")
-        if text.replace(" ", "") in self.output.replace(" ", ""):
-            return "shape"
-        said = f" = {tuple(wanted)}" if any(isinstance(d, ast.Name) for d in dims.elts) else ""
-        near = sorted(shape for shape in known if len(shape) == len(wanted))
-        raise _Fails(
-            f"shape|no tensor here has the shape {text}{said}; "
-            f"with as many axes: {', '.join(map(str, near[:8])) or 'none'}"
-        )
-
-    def _shapes_here(self) -> Iterator[shape_comments.Shape]:
-        for value in self.values.values():
-            yield from shapes_in(value, 3)
-
-    def _literal(self, node: ast.expr, span: Span) -> str:
-        value = ast.literal_eval(node)
-        if value is None or isinstance(value, bool) or value is ...:
-            return "literal"
-        if isinstance(value, str | bytes):
-            if repr(value) in self.code.literals or str(value) in self.output:
-                return "string"
-            raise _Fails("string|it stands neither in the page's code nor in the output")
-        row = span.row or (span.text,)
-        if len(row) == 1 and isinstance(value, int):
-            raise _Fails(
-                "number|a whole number alone cannot be judged; write an equality, as in n == 4, "
-                "or leave the code marks off"
-            )
-        said = [(float(text), digits(text)) for text in row]
-        for numbers in self._number_rows():
-            if stands_in(said, numbers):
-                return "number"
-        shown = ", ".join(row)
-        raise _Fails(f"number|{shown} stands neither in the page's code nor in output or values")
-
-    def _number_rows(self) -> Iterator[list[float]]:
-        """Rows of numbers in which a sentence's numbers may stand."""
-        yield [float(token) for token in NUMBER.findall(self.output)]
-        yield [float(token) for token in NUMBER.findall(self.code.text)]
-        for name, value in self.values.items():
-            if name[:2] != "__":
-                yield numbers_in(value)
+    def _value(self, text: str) -> str:
+        """A value that is said of nothing."""
+        kind, code = kind_of(text), Code()
+        code.add(self.here.block)
+        if kind == "string":
+            if repr(ast.literal_eval(text)) in code.literals | self.code.literals:
+                return kind
+            if str(ast.literal_eval(text)) in self.here.output:
+                return kind
+            raise Fails(kind, "it stands neither in the page's code nor in the output")
+        if kind == "display" and code.has(text):
+            return "quotation"
+        said = {"number": "a number", "shape": "a shape", "display": "a list of values"}
+        alone = f"{said.get(kind, text)} alone could be said of anything"
+        raise Fails(kind, f"{alone}; {HOW.format(text)}", false=False)
 
     def _comparison(self, node: ast.Compare) -> str:
         try:
             if not self._all_hold(node) and not self._to_digits_shown(node):
                 sides = " ".join(self._side(side) for side in [node.left, *node.comparators])
-                raise _Fails(f"comparison|it is false: {sides}")
-        except _Fails:
+                raise Fails("comparison", f"it is false: {sides}")
+        except Fails:
             raise
         except Exception as error:
-            raise _Fails(f"comparison|{type(error).__name__}: {error}") from None
+            raise self._broken("comparison", error) from None
         return "comparison"
+
+    @staticmethod
+    def _broken(rule: str, error: Exception) -> Fails:
+        """An expression that raises is false, unless it only speaks of what is not there."""
+        false = not isinstance(error, NameError)
+        return Fails(rule, f"{type(error).__name__}: {error}", false=false)
 
     def _all_hold(self, node: ast.Compare) -> bool:
         """True when each link of a chain holds; tensors hold when all their elements do."""
         sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
         for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
             pair = ast.Compare(_parsed(left), [operator], [_parsed(right)])
-            if not truth(self._evaluate(ast.unparse(pair))):
+            if not truth(self.here.evaluate(ast.unparse(pair))):
                 return False
         return True
 
@@ -261,7 +203,7 @@ class Judge:
             return False
         for shown, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
             if is_number(shown) and isinstance(ast.literal_eval(shown), float):
-                said, true = ast.literal_eval(shown), self._evaluate(ast.unparse(other))
+                said, true = ast.literal_eval(shown), self.here.evaluate(ast.unparse(other))
                 return same(float(true), said, digits(ast.unparse(shown)))
         return False
 
@@ -269,20 +211,20 @@ class Judge:
         text = ast.unparse(node)
         if isinstance(node, ast.Constant):
             return text
-        value = str(self._evaluate(text))
+        value = str(self.here.evaluate(text))
         return f"{text} is {value if len(value) < 60 else value[:57] + '...'};"
 
-    def _call(self, node: ast.Call, text: str, wrong: bool) -> str:
+    def _call(self, node: ast.Call, span: Span, text: str) -> str:
         links = list(_chain(node))
         if not text.startswith(".") and not any(map(_is_open, links)):
             try:
-                self._evaluate(text)
+                self.here.evaluate(text)
             except Exception:
                 known = _root(node) in self.values
             else:
                 known = True
             if known:
-                return self._expression(text, "call", wrong)
+                return self._expression(span, text, "call")
         for link in links:
             self._fragment(link)
         return "call"
@@ -293,84 +235,84 @@ class Judge:
         if not re.fullmatch(r"[\w.]+", name):
             name = name.rpartition(".")[2]
         if not self.names.exists(name):
-            raise _Fails(f"call|there is no {name} here" + self.names.near(name))
+            raise Fails("call", f"there is no {name} here" + self.names.near(name))
         for word in node.keywords:
             if word.arg and not self.names.is_parameter(word.arg):
-                raise _Fails(f"call|nothing here takes a parameter {word.arg!r}")
+                raise Fails("call", f"nothing here takes a parameter {word.arg!r}")
         given = [ast.unparse(part) for part in takewhile(_is_given, node.args)]
         if _is_open(node) and given:
             # `f(a, ...)` quotes a call of the page as far as it goes.
             start = f"{name.rpartition('.')[2]}({', '.join(given)}"
             if not self.code.quotes(start):
-                raise _Fails(f"call|no call on this page begins with {start}")
+                raise Fails("call", f"no call on this page begins with {start}")
         if _is_open(node) or not (node.args or node.keywords):
             return
         if not {tail(node), ast.unparse(node)} & self.code.calls:
-            raise _Fails(
-                f"call|{tail(node)} is neither in the page's code nor can it be made here; "
-                "write it with its object, as in x.f(…), or with f(...)"
+            raise Fails(
+                "call",
+                f"{tail(node)} is neither in the page's code nor can it be made here; "
+                "write it with its object, as in x.f(…), or with f(...)",
+                false=False,
             )
 
-    def _expression(self, text: str, rule: str, wrong: bool) -> str:
+    def _expression(self, span: Span, text: str, rule: str) -> str:
         try:
-            value = self._evaluate(text)
+            value = self.here.evaluate(text)
+        except Fails:
+            raise
         except Exception as error:
-            if not wrong and self.code.quotes(text):
+            if not span.mark and self.code.has(text):
                 return "quotation"
-            raise _Fails(f"{rule}|{type(error).__name__}: {error}") from None
+            raise self._broken(rule, error) from None
+        if span.is_subject:
+            return rule
         # A sentence that gives a test, such as `torch.equal(a, b)`, says that it holds.
-        if value is False and (wrong or not self.code.quotes(text)):
-            raise _Fails(f"{rule}|it is False; if that is what is meant, write: {text} is False")
-        return rule
+        if is_false(value):
+            raise Fails("test", f"it is False; if that is what is meant, write: {text} is False")
+        return "test" if is_false(not value if isinstance(value, bool) else value == 0) else rule
 
-    def _not_an_expression(self, text: str, wrong: bool) -> str:
+    def _not_an_expression(self, span: Span, text: str, wrong: bool) -> str:
         match = re.fullmatch(r"([A-Za-z_]\w*)(\s*)=(\s*)(.+)", text)
         if match is not None:
             name, left, right, value = match.groups()
             if not left and not right:
-                return self._keyword(name, value)
+                if not self.names.is_parameter(name) and name not in self.values:
+                    raise Fails("keyword", f"nothing here takes a parameter {name!r}")
+                return stated.keyword(self.here, span, name, value)
             return self._assignment(text, name, value)
         if keyword.iskeyword(text):
             return "name"
         if command(self.settings.root, text):
             return "command"
-        if not wrong and self.code.quotes(text.rstrip(":")):
+        if not wrong and (self.code.has(text) or self.code.quotes(text.rstrip(":"))):
             return "quotation"
-        raise _Fails("quotation|this is not Python and not quoted from the page's code")
-
-    def _keyword(self, name: str, value: str) -> str:
-        if not self.names.is_parameter(name) and name not in self.values:
-            raise _Fails(f"keyword|nothing here takes a parameter {name!r}")
-        if self.code.quotes(f"{name}={value}"):
-            return "keyword"
-        try:
-            node = ast.parse(value, mode="eval").body
-        except SyntaxError:
-            raise _Fails(f"keyword|{value!r} is not Python") from None
-        if name in self.values and not self.names.is_parameter(name):
-            return self._assignment(f"{name} = {value}", name, value)
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and not self.names.exists(part.id):
-                raise _Fails(f"keyword|there is no {part.id} here")
-        return "keyword"
+        reason = "this is not Python and not quoted from the page's code"
+        raise Fails("quotation", reason, false=not _is_statement(text))
 
     def _assignment(self, text: str, name: str, value: str) -> str:
-        if self.code.quotes(text):
-            return "assignment"
         if name not in self.values:
-            raise _Fails(
-                f"assignment|{name} is not defined here, and the page's code has no such line"
-            )
+            if self.code.has(text):
+                return "assignment"
+            reason = f"{name} is not defined here, and the page's code has no such line"
+            raise Fails("assignment", reason, false=False)
         try:
-            equal = truth(self._evaluate(f"({name}) == ({value})"))
+            equal = truth(self.here.evaluate(f"({name}) == ({value})"))
+        except Fails:
+            raise
         except Exception as error:
-            raise _Fails(f"assignment|{type(error).__name__}: {error}") from None
+            raise self._broken("assignment", error) from None
         if not equal:
-            raise _Fails(f"assignment|{name} is {self.values[name]!r}")
+            raise Fails("assignment", f"{name} is {self.values[name]!r}")
         return "assignment"
 
-    def _evaluate(self, text: str) -> Any:
-        return eval(text, dict(self.values))
+
+def _is_statement(text: str) -> bool:
+    """True for a statement of Python, or the first line of one."""
+    for whole in (text, text.rstrip(":") + ": pass"):
+        with contextlib.suppress(SyntaxError, ValueError):
+            ast.parse(whole)
+            return True
+    return False
 
 
 def _parsed(text: str) -> ast.expr:

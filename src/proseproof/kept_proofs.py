@@ -201,7 +201,7 @@ def _program(proof: PageProof) -> list[Any]:
 def _said(proof: PageProof) -> list[Any]:
     """What the page says of its blocks."""
     spans = [
-        [(span.text, span.mark, span.subject, span.row) for span in proof.spans_for(index)]
+        [str(span.said) for span in proof.spans_for(index)]
         for index in range(len(proof.page.blocks))
     ]
     tables = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -70,7 +70,19 @@ class Span:
     text: str
     marks: frozenset[str] = frozenset()
     row: tuple[str, ...] = ()  # the numbers listed with this one: `2`, `0` and `1`
-    subject: str = ""  # the name whose shape this is said to be: `Q` of shape `(5, 8)`
+    of: str = ""  # what the author says that this is said of: `0.42`{of=weights.max()}
+    subjects: tuple[str, ...] = ()  # what the sentence says it of: `Q` and `K` have shape `(5, 8)`
+    link: str = ""  # how: `is`, `is not`, or `a` for a kind of thing
+    plain: bool = False  # the subject is a word of the sentence, and not in code
+    near: tuple[str, ...] = ()  # other code in the same sentence
+    default: bool = False  # the sentence speaks of defaults
+    raised: bool = False  # the sentence says that this is raised
+    is_subject: bool = False  # something is said of it
+
+    @property
+    def said(self) -> Span:
+        """What is said, wherever it stands."""
+        return replace(self, line=0)
 
     @property
     def mark(self) -> str:

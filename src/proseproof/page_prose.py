@@ -6,26 +6,16 @@ import io
 import posixpath
 import re
 import tokenize
-from dataclasses import replace
 from itertools import pairwise
 
 from proseproof.page import Block, Heading, Link, Page, Section, Span, Table
 from proseproof.page_fences import COMMENT, DIRECTIVE, refuse
+from proseproof.subjects import SPAN, read_spans
 
 HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<title>.*?)\s*(?:\{(?P<attrs>[^{}]*)\})?\s*$")
-SPAN = re.compile(
-    r"(?<![\\`])(?P<ticks>`+)(?!`)(?P<text>.+?)(?<!`)(?P=ticks)(?!`)"
-    r"(?:\{:?(?P<attrs>[^{}\n]*)\})?",
-    re.DOTALL,
-)
 LINK = re.compile(
     r"(?P<figure>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]"
     r"\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)",
-)
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
-BETWEEN = re.compile(r"\s*(?:,|;|、|，|；|and|or|和|与|及|或|, and)?\s*")
-SHAPE_OF = re.compile(
-    r"\s*(?:is|(?:is |are )?of shape|(?:has|with|have)(?: the)? shape|是|为|(?:的)?形状[是为])\s*"
 )
 REFERENCE = re.compile(r"^\s*\[(?!\^)(?P<text>[^\]]+)\]:\s+(?P<target>\S+)")
 HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>")
@@ -89,7 +79,7 @@ class ProseReader:
             while below < len(self.prose) and not self.prose[below].strip():
                 below += 1
             while below < len(self.prose) and self.prose[below].lstrip().startswith("|"):
-                row = self._spans_of(self.prose[below], below + 1)
+                row = read_spans(self.prose[below], below + 1)
                 rows.append((below + 1, tuple(row)))
                 below += 1
             if len(rows) < 3 or not directive["rest"]:
@@ -115,32 +105,6 @@ class ProseReader:
             elif blank and indent >= max(4, 4 * -(-levels[-1] // 4) + 4):
                 self.page.problem(number + 1, "indented code, which nobody runs", "write a fence")
             blank = False
-
-    def _spans_of(self, text: str, line: int) -> list[Span]:
-        found: list[Span] = []
-        rows: list[list[str]] = []
-        end = 0
-        for match in SPAN.finditer(text):
-            marks = frozenset(re.findall(r"\.([\w-]+)", match["attrs"] or ""))
-            place = line + text.count("\n", 0, match.start())
-            words = " ".join(match["text"].split()).strip()
-            between, before = text[end : match.start()], found[-1].text if found else ""
-            if BETWEEN.fullmatch(between) and NUMBER.fullmatch(words) and NUMBER.fullmatch(before):
-                rows[-1].append(words)
-                rows.append(rows[-1])
-            else:
-                rows.append([words])
-            subject = ""
-            if words.startswith("(") and before.isidentifier() and SHAPE_OF.fullmatch(between):
-                subject = before
-            elif before.startswith("(") and words.isidentifier() and between.strip() == "的":
-                found[-1] = replace(found[-1], subject=words)
-            found.append(Span(place, words, marks, subject=subject))
-            end = match.end()
-        return [
-            replace(span, row=tuple(row)) if len(row) > 1 else span
-            for span, row in zip(found, rows, strict=True)
-        ]
 
     def _prose(self) -> None:
         start: int | None = None
@@ -168,7 +132,7 @@ class ProseReader:
 
     def _paragraph(self, text: str, line: int) -> None:
         page = self.page
-        page.spans += self._spans_of(text, line)
+        page.spans += read_spans(text, line)
         bare = SPAN.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), text)
         if re.search(r"(?<!\\)`", bare):
             place = line + bare[: bare.index("`")].count("\n")

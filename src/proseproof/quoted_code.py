@@ -29,6 +29,27 @@ class Code:
         """Every call that is written there, whole and without the object it is made on."""
         return {call for source in self.sources for call in _calls_in(source)}
 
+    @property
+    def keyword_values(self) -> list[tuple[str, str, str]]:
+        """Every keyword that is given there: to what, its name, and its value."""
+        return [one for source in self.sources for one in keywords_in(source)]
+
+    def raises(self, name: str) -> bool:
+        """True when the code raises an error of that name."""
+        return any(
+            isinstance(node, ast.Raise) and name in ast.unparse(node)
+            for source in self.sources
+            for node in ast.walk(parsed(source))
+        )
+
+    def has(self, text: str) -> bool:
+        """True when `text` is a whole statement or a whole expression of the code."""
+        try:
+            wanted = ast.unparse(ast.parse(text.strip()))
+        except (SyntaxError, ValueError):
+            return False
+        return any(wanted in _parts_of(source) for source in self.sources)
+
     def add(self, source: str) -> None:
         """Take in one piece of code."""
         new = _code_of(source)
@@ -86,11 +107,49 @@ def _imported(node: ast.AST) -> set[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _calls_in(source: str) -> set[str]:
-    try:
-        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    except SyntaxError:
-        return set()
+    calls = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
     return {text for node in calls for text in (tail(node), ast.unparse(node))}
+
+
+@functools.lru_cache(maxsize=1024)
+def _parts_of(source: str) -> set[str]:
+    """Every statement and expression of a piece of code."""
+    kinds = (ast.stmt, ast.expr)
+    return {ast.unparse(node) for node in ast.walk(parsed(source)) if isinstance(node, kinds)}
+
+
+@functools.lru_cache(maxsize=1024)
+def keywords_in(source: str) -> list[tuple[str, str, str]]:
+    """Every keyword that a piece of code gives: to what, its name, and its value.
+
+    The default of a parameter counts as given by the function that has it.
+    """
+    found = []
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).rpartition(".")[2]
+            found += [
+                (name, word.arg, ast.unparse(word.value)) for word in node.keywords if word.arg
+            ]
+        elif isinstance(node, ast.FunctionDef):
+            named = [*node.args.posonlyargs, *node.args.args]
+            last = node.args.defaults
+            pairs = [*zip(named[len(named) - len(last) :], last, strict=True)]
+            pairs += [
+                (argument, value)
+                for argument, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+                if value is not None
+            ]
+            found += [(node.name, argument.arg, ast.unparse(value)) for argument, value in pairs]
+    return found
+
+
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a piece of code; an empty one when it has none."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def _dotted(node: ast.expr) -> str:

@@ -26,7 +26,7 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
         "seed",
         language_pairs.tree_of(block.code),
         shown,
-        *((s.text, s.mark, s.subject) for s in judged),
+        *(span.said for span in judged),
     )
     if asked in proof.project.done:
         return []

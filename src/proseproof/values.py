@@ -79,20 +79,35 @@ def same(true: Any, said: Any, digits: int | None) -> bool:
         return False
     if digits is None:
         return value == float(said)
+    if float(said).is_integer():  # 0.0 and 1.0 say that it is so, and not that it nearly is
+        return abs(value - float(said)) <= 1e-6 * max(1.0, abs(float(said)))
     return bool(abs(value - float(said)) <= 0.5 * 10.0 ** -float(digits) * (1 + 1e-9))
 
 
-def stands_in(said: list[tuple[float, int | None]], numbers: list[float]) -> bool:
-    """True when the numbers that are said stand among `numbers` in this order."""
-    return any(
-        all(
-            same(true, value, digits)
-            for true, (value, digits) in zip(numbers[start:], said, strict=False)
-        )
-        for start in range(len(numbers) - len(said) + 1)
-    )
-
-
 def truth(value: Any) -> bool:
-    """True for a value that is true; a tensor is when all its elements are."""
-    return bool(value.all()) if hasattr(value, "all") and hasattr(value, "shape") else bool(value)
+    """True for a value that is true; a tensor is when it has elements, and all of them are."""
+    if hasattr(value, "all") and hasattr(value, "shape"):
+        return bool(value.all()) and 0 not in value.shape
+    return bool(value)
+
+
+def is_false(value: Any) -> bool:
+    """True for the answer no, also as a tensor or an array of one element."""
+    if getattr(value, "shape", None) == () and str(getattr(value, "dtype", "")).endswith("bool"):
+        value = bool(value)
+    return value is False
+
+
+def fingerprint(value: Any) -> Any:
+    """Something that differs once the value has been changed in place."""
+    if hasattr(value, "_version") and hasattr(value, "requires_grad"):
+        return value._version, tuple(value.shape), value.requires_grad
+    if callable(getattr(value, "named_modules", None)) and not inspect.isclass(value):
+        modes = tuple(module.training for _, module in value.named_modules())
+        return modes, tuple((id(one), one._version) for one in value.parameters())
+    if isinstance(value, list | dict | set):
+        items = value.values() if isinstance(value, dict) else value
+        return len(value), tuple(map(id, list(items)[:64]))
+    if hasattr(value, "tobytes") and hasattr(value, "size") and value.size <= LARGE:
+        return value.tobytes()
+    return None
