@@ -302,9 +302,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         say(str(finding), red=True)
     entries = session.done
     shown, accounted = sum(one.shown for one in entries), sum(one.accounted for one in entries)
-    claims = sum(one.claims_checked for one in entries)
+    claims = sum(one.claims_judged for one in entries)
+    mentions = sum(one.mentions_found for one in entries)
     hold = "1 claim holds" if claims == 1 else f"{claims} claims hold"
-    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}")
+    exist = ", 1 mention exists" if mentions == 1 else f", {mentions} mentions exist"
+    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}{exist * bool(mentions)}")
     if session.kept:
         say(f"proseproof: {len(session.kept)} pages stand as proved before; --prove-again for all")
     reasons: dict[str, list[str]] = {}

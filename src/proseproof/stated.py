@@ -65,6 +65,8 @@ class Here:
         """True when the expression has a value here."""
         try:
             self.evaluate(text)
+        except Fails:
+            raise
         except Exception:
             return False
         return True

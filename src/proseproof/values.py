@@ -91,11 +91,11 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
-def is_false(value: Any) -> bool:
-    """True for the answer no, also as a tensor or an array of one element."""
+def answer(value: Any) -> bool | None:
+    """Yes or no, also as a tensor or an array without axes; None for what is neither."""
     if getattr(value, "shape", None) == () and str(getattr(value, "dtype", "")).endswith("bool"):
-        value = bool(value)
-    return value is False
+        return bool(value)
+    return value if isinstance(value, bool) else None
 
 
 def fingerprint(value: Any) -> Any:
