@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from proseproof import shape_comments
+from proseproof import shape_comments, shape_tables
 from proseproof.commands import command
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check(proof: PageProof) -> list[Finding]:
     """What is wrong with how the page is written."""
     page = proof.page
-    found = list(page.findings)
+    found = [*page.findings, *shape_tables.unchecked(page)]
     for listing in page.listings:
         verdict = "holds"
         try:
