@@ -56,7 +56,8 @@ def test_rows_in_order_may_leave_some_out(site: Site, lines: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize(
-    ("lines", "line"), [((OUT, K, Q), 10), ((K, Q, OUT), 10), ((Q, Q, OUT), 10), ((Q, OUT, OUT), 11)]
+    ("lines", "line"),
+    [((OUT, K, Q), 10), ((K, Q, OUT), 10), ((Q, Q, OUT), 10), ((Q, OUT, OUT), 11)],
 )
 def test_row_out_of_order_or_given_twice_is_caught(
     site: Site, lines: tuple[str, ...], line: int
