@@ -246,10 +246,9 @@ class ProseReader:
         for block in self.page.blocks:
             for number, comment in _comments_in(block):
                 lines[number - 1] = comment
-        for fence in (*self.page.blocks, *self.page.plains):
-            if fence.info:
-                lines[fence.line - 1] = fence.info
+            lines[block.line - 1] += block.info
         for plain in self.page.plains:
+            lines[plain.line - 1] = plain.info
             for number, text in enumerate(plain.text.splitlines(), plain.line):
                 lines[number] = text
         for line, comment in self.foreign.items():
