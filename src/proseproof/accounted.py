@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from proseproof import shape_comments
-from proseproof.commands import command
+from proseproof import shape_comments, shape_tables
+from proseproof.commands import complaint
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding
 from proseproof.page import Block, Page
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check(proof: PageProof) -> list[Finding]:
     """What is wrong with how the page is written."""
     page = proof.page
-    found = list(page.findings)
+    found = [*page.findings, *shape_tables.unchecked(page)]
     for listing in page.listings:
         verdict = "holds"
         try:
@@ -34,10 +34,11 @@ def check(proof: PageProof) -> list[Finding]:
         if plain.language == "console":
             for number, line in enumerate(plain.text.splitlines(), plain.line + 1):
                 words = line.partition(" #")[0].strip()
-                if words and not command(proof.settings.root, words):
+                reason = complaint(proof.settings.root, words) if words else ""
+                if reason:
                     verdict = "fails"
-                    message = f"no such command, target, module or file: {words}"
-                    found.append(Finding(page.path, number, message))
+                    message, remedy = f"{words}: {reason}", "write a command that works here"
+                    found.append(Finding(page.path, number, message, remedy=remedy))
         proof.entry.plains.append(FenceEntry(plain.line, plain.language, verdict))
     for block in page.blocks:
         found += _comments(page, block)

@@ -8,6 +8,9 @@ from typing import Any
 
 from proseproof.messages import Finding
 
+# What a translation changes: the front matter's words.
+WORDS = ("title", "description", "summary", "subtitle")
+
 
 @dataclass(frozen=True)
 class Output:
@@ -36,6 +39,7 @@ class Block:
     skip: str | None = None
     raises: str | None = None
     figures: list[tuple[int, str, str]] = field(default_factory=list)
+    info: str = ""  # what stands behind the fence's language: title="…" hl_lines="…"
 
     @property
     def kind(self) -> str:
@@ -51,6 +55,7 @@ class Listing:
 
     line: int
     spec: str
+    info: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Plain:
     line: int
     language: str
     text: str
+    info: str = ""
 
 
 @dataclass(frozen=True)

@@ -261,10 +261,8 @@ class PageProof:
     def sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
         judge = Judge(self.settings, self.page, run, self.code)
         found = self._judge(judge, spans)
-        blocks = self.page.blocks
         for table in self.page.tables:
-            above = [block for block in blocks if block.line < table.line] or blocks[:1]
-            if above[-1] is run.block:
+            if shape_tables.block_of(self.page, table) is run.block:
                 claims, wrong = shape_tables.check(self.page, table, judge.values)
                 self.entry.claims += claims
                 found += wrong

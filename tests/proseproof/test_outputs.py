@@ -24,6 +24,8 @@ def block(code: str, shown: str) -> str:
         ("0.5 then 0.33", "0.5 then 0.3333"),
         ("tensor([1.0000, 1.0000])", "tensor([1., 1.])"),
         ("tensor([1., 1.])", "tensor([1.0000, 1.0000])"),
+        ("torch 2.10.0, Python 3.12, loss 0.33", "torch 2.10.0, Python 3.12, loss 0.3333"),
+        ("between -0.5 and 0.5.", "between -0.50001 and 0.49999."),
         ("", ""),
     ],
 )
@@ -45,6 +47,11 @@ def test_right_output_is_no_alarm(shown: str, printed: str) -> None:
         ("tensor([1., 1.])", "tensor([1.2000, 1.0000])"),
         ("tensor([1.0002, 1.0000])", "tensor([1., 1.])"),
         ("0.50", "0.5"),
+        ("torch 2.1.0", "torch 2.10.0"),
+        ("torch 2.1.0 and 0.33", "torch 2.10.0 and 0.3333"),
+        ("Python 3.1", "Python 3.12"),
+        ("Python 3.1, loss 0.33", "Python 3.12, loss 0.3333"),
+        ("headwise 0.1", "headwise 0.10"),
     ],
 )
 def test_wrong_output_is_caught(shown: str, printed: str) -> None:
