@@ -55,7 +55,7 @@ class Comment:
     @functools.cached_property
     def nested(self) -> bool:
         """True for a comment that names several shapes: `((a, b), (c, d))`."""
-        return bool(self.dims and self.dims.elts) and isinstance(self.dims.elts[0], ast.Tuple)
+        return self.dims is not None and any(isinstance(one, ast.Tuple) for one in self.dims.elts)
 
     @functools.cached_property
     def parts(self) -> list[tuple[ast.Tuple, str, list[str]]]:
@@ -201,9 +201,9 @@ def comments_of(source: str) -> Comments:
         ends = bool(token.line[: token.start[1]].strip())
         dims, value = _read(text, source)
         if value is not None and dims is None and not ends:
-            if not value.is_whole_number and not isinstance(value.node, ast.Constant):
+            if not isinstance(value.node, ast.Constant):
                 found.unchecked.append((line, "value", token.string))
-        elif value is not None and value.is_whole_number:
+        elif value is not None and value.may_be_words:
             if line in _value_lines(source):
                 found.ends[line] = text
         elif dims is not None or value is not None:
@@ -229,6 +229,12 @@ def _read(text: str, source: str) -> tuple[ast.Tuple | None, Value | None]:
         items = (inside[1] or inside[2] or "").strip().rstrip(",")
         dims = parse_dims(f"({items},)" if items else "()")
     return dims, parse_value(text)
+
+
+def values_of(source: str) -> list[tuple[int, str]]:
+    """The comments that are held against a value, and not only against its shape."""
+    ends = comments_of(source).ends.items()
+    return [(line, text) for line, text in ends if _read(text, source)[1] is not None]
 
 
 @functools.lru_cache(maxsize=64)
@@ -289,7 +295,9 @@ def says_nothing(watch: Watch, first: int, last: int) -> Iterator[tuple[int, str
     for line, names in sorted(watch.free.items()):
         loose = sorted(name for name in names if uses[name] == 1)
         if loose:
-            message = f"nothing says how large {' and '.join(loose)} is, so any size would pass"
+            message = (
+                f"nothing else says how large it is, so any size would pass: {', '.join(loose)}"
+            )
             remedy = "give it a value in the block, or write the number"
             yield line, message, remedy
     for (line, said), pairs in sorted(watch.alike.items()):

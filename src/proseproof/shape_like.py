@@ -13,10 +13,11 @@ LABEL = r"^(?:(?:[\w.' ]{1,30}[:=]|[-=]*>|→|(?:now|shapes?|sizes?|of|is)\b|形
 # What is written in brackets behind one of these is an interval, a reference, or places.
 OTHER = (
     r"(?:\b(?:in|between|from|within|range|interval|see|cf|eq|step|section|figure|axis|axes|dims?"
-    r"|rows?|columns?|points?|pairs?|positions?|places?)|∈|区间|属于|见|第|轴|维)[s.]?\s*$"
+    r"|rows?|columns?|points?|pairs?|positions?|places?|at|by|centre|center|coords?|versions?)"
+    r"|∈|区间|属于|见|第|轴|维)[.=]?\s*$"
 )
 BRACKETS = re.compile(
-    r"(?:(?<![A-Za-z0-9_.)\]])|(?<=shape))(?:\(([^()\[\]]*,[^()\[\]]*)\)|\[([^()\[\]]*,[^()\[\]]*)\])"
+    r"(?:(?<![A-Za-z0-9_.)\]])(?<!\w\()|(?<=shape))(?:\(([^()\[\]]*,[^()\[\]]*)\)|\[([^()\[\]]*,[^()\[\]]*)\])"
 )
 
 
@@ -27,9 +28,11 @@ def looks_like_shape(text: str, known: frozenset[str]) -> bool:
         return True
     rest = re.sub(LABEL, "", text)
     for match in BRACKETS.finditer(text):
-        told = match.start() == len(text) - len(rest) > 0
+        told = re.fullmatch(
+            r"(?:[\w.]+\s*[:=]|[-=]*>|→|now|shapes?|形状)\s*", text[: match.start()]
+        )
         if not re.search(OTHER, text[: match.start()], re.IGNORECASE) and _is_shape(
-            match[1] or match[2], known, any_name=told
+            match[1] or match[2], known, any_name=told is not None
         ):
             return True
     by = re.split(r"\s*×\s*|\s+x\s+|(?<=\d)x(?=\d)", rest)
@@ -37,7 +40,8 @@ def looks_like_shape(text: str, known: frozenset[str]) -> bool:
         return True
     listed = re.split(r"\s*,\s*", rest)
     if len(listed) > 1 and all(re.fullmatch(r"[A-Za-z_]\w*|\d+", item, re.A) for item in listed):
-        return sum(_is_size(item, known) for item in listed) > 1
+        named = not all(map(str.isdigit, listed)) or rest == text
+        return named and sum(_is_size(item, known) for item in listed) > 1
     spaced = rest.split()
     return len(spaced) > 1 and all(
         _is_size(item, known) and not item.isdigit() and (item in known or item != item.lower())
@@ -69,15 +73,17 @@ def _is_shape(inside: str, known: frozenset[str], any_name: bool) -> bool:
         return False
     sure = any_name
     names = any(isinstance(one, ast.Name) for one in ast.walk(node))
-    for place, item in enumerate(node.elts):
+    for item in node.elts:
         if isinstance(item, ast.Constant) and type(item.value) is int:
-            if (place == 0 and item.value == 0) or (names and 1900 <= item.value < 2100):
+            if item.value == 0 or (names and 1900 <= item.value < 2100):
                 return False
             sure = True
         elif isinstance(item, ast.Name):
             sure = sure or _is_size(item.id, known)
         elif isinstance(item, ast.BinOp):
-            sure = True
+            sure = sure or any(
+                _is_size(part, known) for part in re.split(r"\W+", ast.unparse(item))
+            )
         elif not (isinstance(item, ast.Constant) and item.value is ...):
             return False
     return sure

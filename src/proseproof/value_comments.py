@@ -34,13 +34,18 @@ class Value:
     node: ast.expr
 
     @property
-    def is_whole_number(self) -> bool:
-        """True for a bare whole number, which may as well be the number of a step."""
-        return isinstance(self.node, ast.Constant) and type(self.node.value) is int
+    def may_be_words(self) -> bool:
+        """True for a whole number or a quotation, which may be the number of a step, or a remark.
+
+        Only a line that makes a number, or a string, makes it a value.
+        """
+        return isinstance(self.node, ast.Constant) and type(self.node.value) in (int, str)
 
     def expect(self, value: Any) -> None:
         """ValueCommentError when `value` is another one."""
-        if self.is_whole_number and not _is_number(_plain(value)):
+        plain = _plain(value)
+        is_alike = isinstance(plain, str) if _number(self.node) is None else _is_number(plain)
+        if self.may_be_words and not is_alike:
             return
         if isinstance(value, str) and value.strip() == self.text:  # what print is given
             return
@@ -96,7 +101,7 @@ class Value:
 def parse_value(text: str) -> Value | None:
     """The value that a comment consists of: a literal, or a tensor or array of literals."""
     text = re.sub(r",\s*grad_fn=<[^<>]*>", "", text.strip())
-    if re.fullmatch(r"\(\s*\d*\s*\)", text):  # the mark of a note below the block
+    if re.fullmatch(r"\(\s*\d*\s*\)|0\d.*|.*,", text):  # a note's mark, a colour, code put aside
         return None
     try:
         node = ast.parse(text, mode="eval").body
@@ -166,10 +171,10 @@ def looks_like_value(text: str, after_value: bool) -> bool:
     """True when a reader takes the comment for a value; `after_value` when its line makes one."""
     if re.search(r"(?<![\w.])(?:tensor|array)\(\s*[\[\d-]", text):
         return True
-    if any(_is_claim(code) for code in re.findall(r"`([^`]+)`", text)):
-        return True
     if not after_value:
         return False
+    if any(_is_claim(code) for code in re.findall(r"`([^`]+)`", text)):
+        return True
     shown = re.sub(rf"^{OUTPUT}", "", text, flags=re.IGNORECASE)
     if shown != text and parse_value(shown) is not None:
         return True
@@ -179,13 +184,12 @@ def looks_like_value(text: str, after_value: bool) -> bool:
 
 
 def _is_claim(code: str) -> bool:
-    """True for `a == b`, `n = 4`, and for a literal."""
+    """True for `a == b` and `n = 4`."""
     with contextlib.suppress(SyntaxError, ValueError):
         (node,) = ast.parse(code.strip()).body
-        if isinstance(node, ast.Assign):
-            return _is_literal(node.value)
-        if isinstance(node, ast.Expr):
-            return isinstance(node.value, ast.Compare) or parse_value(code) is not None
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
+            return isinstance(node.value.ops[0], ast.Eq)
+        return isinstance(node, ast.Assign) and _is_literal(node.value) and " = " in code
     return False
 
 
