@@ -94,5 +94,7 @@ def stands_in(said: list[tuple[float, int | None]], numbers: list[float]) -> boo
 
 
 def truth(value: Any) -> bool:
-    """True for a value that is true; a tensor is when all its elements are."""
-    return bool(value.all()) if hasattr(value, "all") and hasattr(value, "shape") else bool(value)
+    """True for a value that is true; a tensor is when it has elements and all of them are."""
+    if hasattr(value, "all") and hasattr(value, "shape"):
+        return math.prod(value.shape) > 0 and bool(value.all())
+    return bool(value)
