@@ -60,19 +60,17 @@ def _comments(page: Page, block: Block) -> list[Finding]:
     if block.language != "python":
         return []
     try:
-        _, _, mixed = shape_comments.comments_of(block.code)
+        unchecked = shape_comments.comments_of(block.code).unchecked
     except Exception:  # code that cannot be read is reported where it is run
         return []
-    remedy = "let the shape be the whole comment at the end of its line: # (batch, seq_len)"
-    return [
-        Finding(
-            page.path,
-            block.first + line - 1,
-            f"a shape among other words, which nobody checks: {text}",
-            remedy=remedy,
-        )
-        for line, text in mixed
-    ]
+    return [nobody_checks(page.path, block.first + line - 1, *said) for line, *said in unchecked]
+
+
+def nobody_checks(path: str, line: int, kind: str, text: str) -> Finding:
+    """A comment that a reader takes for an asserted one."""
+    form = "# (batch, seq_len)" if kind == "shape" else "# 7.0 or # tensor([1., 2.])"
+    remedy = f"let the {kind} be the whole comment at the end of its line: {form}"
+    return Finding(path, line, f"looks like a {kind}, and nobody checks it: {text}", remedy=remedy)
 
 
 def _links(proof: PageProof) -> list[Finding]:

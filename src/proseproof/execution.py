@@ -181,7 +181,7 @@ def compiled(run: Run, path: str, accelerator: str, display: bool) -> CodeType:
     With `display`, the value of a last expression is kept, which a notebook would show.
     """
     block = run.block
-    tree, lost = shape_comments.rewrite(block.code, path, block.first - 1)
+    tree, lost = shape_comments.rewrite(block.code, path, block.first - 1, not accelerator)
     run.lost_comments = [line + block.first - 1 for line in lost]
     if accelerator:
         _ForAccelerator(accelerator).visit(tree)

@@ -194,7 +194,13 @@ class PageProof:
             message = "the block changes the working directory"
             found.append(Finding(path, block.line, message, run.moved_to, remedy))
         error = run.error
-        if block.raises is not None:
+        failed = run.watch.failed
+        for line, wrong in failed:  # whatever the block's own code caught
+            detail = run.traceback() if wrong is error else ""
+            found.append(Finding(path, line, str(wrong), detail, wrong.remedy))
+        if any(wrong is error for _, wrong in failed):
+            pass
+        elif block.raises is not None:
             names = {one.__name__ for one in type(error).__mro__} if error else set()
             wanted = block.raises.rpartition(".")[2]
             if error is None:
@@ -214,12 +220,14 @@ class PageProof:
             elif is_window(error):
                 message = f"the block opens a window: {message}"
                 remedy = "keep the figure and leave out show()"
-            elif isinstance(error, shape_comments.ShapeError):
-                remedy = "write the true shape into the comment"
             found.append(Finding(path, line, message, run.traceback(), remedy))
         for line in run.unrun_comments:
-            message = "this shape comment was never checked: its line makes no tensor or never ran"
+            message = "this comment was never checked: its line makes nothing or never ran"
             found.append(Finding(path, line, message, remedy="move or remove the comment"))
+        if not found:
+            last = block.first + len(block.code.splitlines())
+            little = shape_comments.says_nothing(run.watch, block.first, last)
+            found += [Finding(path, line, said, remedy=remedy) for line, said, remedy in little]
         return found
 
     def printed(self, run: Run) -> str:

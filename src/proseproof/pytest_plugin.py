@@ -18,6 +18,7 @@ import pytest
 from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
 from proseproof import github_annotations, report, shape_comments, since, workers
+from proseproof.accounted import nobody_checks
 from proseproof.messages import Finding, ProofError
 from proseproof.project import Project, check_project
 from proseproof.prover import PageProof
@@ -115,15 +116,17 @@ class Session:
         ]
 
     def unrun(self) -> list[Finding]:
-        """Shape comments in the source whose line no test ran."""
+        """Comments in the source that no test checked, or that nothing can check."""
         root = self.settings.root
         found = []
         for name in self.settings.rewrite:
             for file in source_files(root, name):
-                ends, alone, _ = shape_comments.comments_of(file.read_text(encoding="utf-8"))
+                path = file.relative_to(root).as_posix()
+                source = file.read_text(encoding="utf-8")
+                ends, alone, unchecked = shape_comments.comments_of(source)
+                found += [nobody_checks(path, line, *said) for line, *said in unchecked]
                 for line in sorted({*ends, *alone}):
                     if (str(file), line) not in self.ran:
-                        path = file.relative_to(root).as_posix()
                         message = "this shape comment was never checked: no test runs its line"
                         found.append(
                             Finding(path, line, message, "", "test the line, or remove it")

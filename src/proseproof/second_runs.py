@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proseproof import accelerator, language_pairs, outputs
+from proseproof import accelerator, language_pairs, outputs, shape_comments
 from proseproof.claims import Judge
 from proseproof.execution import SEED, Run, execute
 from proseproof.messages import Finding, diff
@@ -18,7 +18,8 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
     """A reader starts from another random state: nothing shown may depend on it."""
     block = run.block
     judged = [span for span in spans if span.mark != "text"]
-    if not judged and not proof.printed(run):
+    comments = shape_comments.values_of(block.code)
+    if not judged and not comments and not proof.printed(run):
         return []
     # The other language runs the same program and says the same of it: once is enough.
     shown = block.output.text if block.output else ""
@@ -26,6 +27,7 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
         "seed",
         language_pairs.tree_of(block.code),
         shown,
+        *comments,
         *(span.said for span in judged),
     )
     if asked in proof.project.done:
@@ -35,6 +37,8 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
     detail = ""
     if again.last_line != run.last_line:
         detail = diff(run.last_line, again.last_line, "one run", "another run")
+    elif again.watch.failed:
+        detail = str(again.watch.failed[0].error)
     elif block.output is not None and not outputs.same(proof.printed(run), proof.printed(again)):
         detail = diff(proof.printed(run), proof.printed(again), "one run", "another run")
     else:
