@@ -191,7 +191,7 @@ def _program(proof: PageProof) -> list[Any]:
         comments: Any = block.code
         with contextlib.suppress(Exception):  # code that cannot be read is reported where it is run
             comments = shape_comments.comments_of(block.code)
-        marks = (block.language, block.gpu, block.silent, block.skip, block.raises)
+        marks = (block.language, block.silent, block.skip, block.raises)
         shown = block.output.text if block.output else None
         figures = [figure[1:] for figure in block.figures]
         program.append([tree_of(block.code), comments, marks, shown, figures])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from proseproof import accelerator
 from proseproof.messages import Finding
 
 
@@ -32,10 +33,14 @@ class Block:
     language: str = "python"
     output: Output | None = None
     silent: bool = False
-    gpu: bool = False
     skip: str | None = None
-    raises: str | None = None
+    raises: str | None = None  # the error's name, and words of its message: `ValueError: too long`
     figures: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def gpu(self) -> bool:
+        """True when the code is for an accelerator too."""
+        return accelerator.is_named(self.code)
 
     @property
     def kind(self) -> str:

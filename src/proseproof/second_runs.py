@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import re
+from typing import TYPE_CHECKING, Any
 
-from proseproof import accelerator, language_pairs, outputs
+from proseproof import accelerator, interpreter_state, language_pairs, outputs
+from proseproof.accelerator import chooses
 from proseproof.claims import Judge
-from proseproof.execution import SEED, Run, execute
+from proseproof.execution import ROUNDS, SEED, Run, empty_scratch, execute
 from proseproof.messages import Finding, diff
 from proseproof.page import Block, Span
 
 if TYPE_CHECKING:
     from proseproof.prover import PageProof
+
+WHERE = "on a made-up accelerator"
+MOVE = "create every tensor on the device, or move it there"
 
 
 def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Finding]:
@@ -56,22 +62,70 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
     return [Finding(proof.page.path, block.line, message, detail, f"add {seeds[0]}")]
 
 
-def rehearsed(proof: PageProof, block: Block) -> list[Finding]:
-    """A GPU block on a made-up accelerator, and on CUDA where there is one."""
+def rehearsed(proof: PageProof, block: Block, cpu: Run | None = None) -> list[Finding]:
+    """A block for a GPU on a made-up accelerator, and on CUDA where there is one.
+
+    With `cpu`, the run on the CPU, tensors are said to have the values that they had there.
+    """
     found = []
-    rehearsal = accelerator.Rehearsal()
+    path = proof.page.path
+    rehearsal = accelerator.Rehearsal(path, block.first, cpu.on_cpu if cpu else None)
     run = execute(proof.page, block, accelerator=accelerator.name(), within=rehearsal.stage())
-    where = "on a made-up accelerator"
-    remedy = "create every tensor on the device, or move it there"
-    left = ", ".join(map(str, rehearsal.left))
-    left = f" (left on the CPU: what line {left} made)" if left else ""
-    if run.error is not None and block.raises is None:
-        message = f"{where}: {run.last_line.splitlines()[0]}{left}"
-        found.append(Finding(proof.page.path, run.error_line(), message, run.traceback(), remedy))
-    elif not rehearsal.used:
-        message = f"{where}, the block puts nothing on the device{left}"
-        found.append(Finding(proof.page.path, block.line, message, remedy=remedy))
+    if block.raises is not None and cpu is not None:
+        wanted, came = (
+            f"{type(one.error).__name__} in line {one.error_line() - one.block.first + block.first}"
+            for one in (cpu, run)
+        )
+        if came != wanted:
+            came = came if run.error is not None else "nothing"
+            message = f"{WHERE}, the block raises {came}, and {wanted} on the CPU"
+            detail = run.traceback() if run.error is not None else ""
+            found.append(Finding(path, run.error_line(), message, detail))
+    elif run.error is not None and block.raises is None:
+        found.append(_broken(run, rehearsal))
+    elif not rehearsal.used and chooses(block.code):
+        found.append(_unused(path, block.line, rehearsal))
     if accelerator.has_cuda():
         run = execute(proof.page, block)
         found += [one for one in proof.errors(run)]
     return found
+
+
+def rehearsed_lab(proof: PageProof, on_cpu: accelerator.OnCpu) -> list[Finding]:
+    """The cells of a lab that is for a GPU too, on a made-up accelerator.
+
+    Its loops are left when they have shown what they do; from there on, only what is said of
+    devices counts, for what the rest of a loop would have made is missing.
+    """
+    page = proof.page
+    rehearsal = accelerator.Rehearsal(page.path, on_cpu=on_cpu)
+    shared: dict[str, Any] = {ROUNDS: rehearsal.bounded}
+    with interpreter_state.restored(windows=True), rehearsal.stage():
+        os.chdir(empty_scratch())
+        interpreter_state.seed(SEED)
+        for block in page.blocks:
+            run = execute(page, block, shared=shared, accelerator=accelerator.name())
+            if isinstance(run.error, accelerator.TooLong):
+                message = f"{WHERE}, the lab {run.error}: what follows is not rehearsed"
+                remedy = "write the loop into a cell, where it is cut short"
+                return [Finding(page.path, run.error_line(), message, run.traceback(), remedy)]
+            if run.error and (not rehearsal.cut or re.search("device|cpu", str(run.error))):
+                return [_broken(run, rehearsal)]
+    if not rehearsal.used and any(chooses(block.code) for block in page.blocks):
+        return [_unused(page.path, page.blocks[0].line, rehearsal)]
+    return []
+
+
+def _broken(run: Run, rehearsal: accelerator.Rehearsal) -> Finding:
+    message = f"{WHERE}: {run.last_line.splitlines()[0]}{_left(rehearsal)}"
+    return Finding(run.page.path, run.error_line(), message, run.traceback(), MOVE)
+
+
+def _unused(path: str, line: int, rehearsal: accelerator.Rehearsal) -> Finding:
+    message = f"{WHERE}, nothing is put on the device{_left(rehearsal)}"
+    return Finding(path, line, message, remedy=MOVE)
+
+
+def _left(rehearsal: accelerator.Rehearsal) -> str:
+    left = ", ".join(map(str, rehearsal.left))
+    return f" (left on the CPU: what line {left} made)" if left else ""

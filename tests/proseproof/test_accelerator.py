@@ -15,7 +15,7 @@ from proseproof.project import Project
 from proseproof.prover import PageProof
 from proseproof.settings import Settings
 
-HEAD = """<!--proseproof: gpu-->
+HEAD = """Text.
 ```python
 import torch
 from torch import nn
@@ -110,7 +110,7 @@ def test_lines_that_made_what_stayed_behind_are_known(site: Site) -> None:
     code += "layer = nn.Linear(3, 3)\n\ny = layer(x)"
     site.write("README.md", f"{HEAD}{code}\n```\n")
     page = site.project.page("README.md")
-    rehearsal = accelerator.Rehearsal()
+    rehearsal = accelerator.Rehearsal("README.md")
     run = execute(page, page.blocks[0], accelerator=accelerator.name(), within=rehearsal.stage())
     assert rehearsal.left == [10] and run.error_line() == 12
 
