@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import copy
-import functools
 import re
 import traceback
 import weakref
@@ -13,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from unittest import mock
 
-NAME = re.compile(r"(cuda|mps)(:\d*)?")
-WORDS = {"cuda", "mps", "accelerator"}
+from proseproof.device_code import NAME
+
 ENOUGH = 2_000  # calls of torch after which a loop of a lab has shown what it does
 LIMIT = 200_000  # calls of torch after which a lab is too long to be rehearsed
 # What asks a tensor for its values, and what makes as many elements as the values say.
@@ -39,63 +37,6 @@ def name() -> str:
     import torch
 
     return "cuda" if torch.version.cuda else "lazy"
-
-
-@functools.lru_cache(maxsize=1024)
-def is_named(code: str) -> bool:
-    """True for code that names an accelerator, or moves to a device that it gets from elsewhere."""
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except (SyntaxError, ValueError):  # reported where it is run
-        return False
-    return any(map(_names, nodes)) or (any(map(_gets_device, nodes)) and any(map(_moves, nodes)))
-
-
-@functools.lru_cache(maxsize=1024)
-def chooses(code: str) -> bool:
-    """True for code that says where its tensors are to be, not only whether there is a GPU."""
-    return any(
-        (isinstance(node, ast.Constant) and _names(node))
-        or (isinstance(node, ast.Attribute) and node.attr == "current_accelerator")
-        or (isinstance(node, ast.Call) and _names(node.func) and not node.args)
-        for node in ast.walk(ast.parse(code))
-    )
-
-
-def _names(node: ast.AST) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and NAME.fullmatch(node.value) is not None
-    if isinstance(node, ast.alias):
-        return bool(WORDS & set(node.name.split(".")))
-    return isinstance(node, ast.Attribute) and node.attr in WORDS
-
-
-def _gets_device(node: ast.AST) -> bool:
-    """True for `device = choose()` and `from somewhere import device`."""
-    if isinstance(node, ast.alias):
-        return "device" in (node.name, node.asname)
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-        return False
-    call = node.value
-    spelt_out = ast.unparse(call.func).endswith("device") and call.args and not call.keywords
-    spelt_out = spelt_out and all(isinstance(one, ast.Constant) for one in call.args)
-    return not spelt_out and any(map(_is_device, node.targets))
-
-
-def _moves(node: ast.AST) -> bool:
-    if isinstance(node, ast.keyword):
-        return node.arg == "device" and _is_device(node.value)
-    called = node.func if isinstance(node, ast.Call) else None
-    moved = isinstance(called, ast.Attribute) and called.attr == "to"
-    return moved and isinstance(node, ast.Call) and any(map(_is_device, node.args))
-
-
-def _is_device(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "device"
-
-
-class LeftBehind(RuntimeError):
-    """Something on the CPU meets something on the accelerator."""
 
 
 class TooLong(BaseException):
@@ -220,7 +161,9 @@ class Rehearsal:
             first = args[0]
             devices = {one.device for one in args if isinstance(one, torch.Tensor) and one.dim()}
             if len(devices) > 1:
-                raise LeftBehind(f"different devices meet: {', '.join(sorted(map(str, devices)))}")
+                raise RuntimeError(
+                    f"different devices meet: {', '.join(sorted(map(str, devices)))}"
+                )
             word = function.__name__
             if word in ("numpy", "__array__") and first.device.type != "cpu":
                 message = f"can't convert {first.device} device type tensor to numpy"
@@ -257,15 +200,22 @@ class Rehearsal:
                 made = tuple(first.new_empty(shape, dtype=kind) for shape, kind in sizes)
                 return made if len(made) > 1 or function is torch.where else made[0]
 
-        def indexed(args: Any) -> None:
-            """The CPU cannot look up where an accelerator says."""
-            index = args[1] if isinstance(args[1], tuple | list) else (args[1],)
-            for one in index if args[0].device.type == "cpu" else ():
-                # A single whole number is read, wherever it is.
-                read = isinstance(one, torch.Tensor) and not one.dim() and one.dtype != torch.bool
-                if isinstance(one, torch.Tensor) and not read and one.device.type != "cpu":
+        def indexed(tensor: Any, index: Any, *value: Any) -> Any:
+            """The arguments of an indexing; the CPU cannot look up where an accelerator says."""
+            parts = []
+            for one in index if isinstance(index, tuple) else (index,):
+                if isinstance(one, torch.Tensor) and not (one.dim() or one.dtype == torch.bool):
+                    parts.append(0)  # a single whole number is read, wherever it is
+                    continue
+                parts.append(one)
+                if (
+                    isinstance(one, torch.Tensor)
+                    and tensor.device.type == "cpu"
+                    and one.device.type != "cpu"
+                ):
                     message = "indices should be on the same device as the indexed tensor (cpu)"
-                    raise LeftBehind(f"{message}, and are on {one.device}")
+                    raise RuntimeError(f"{message}, and are on {one.device}")
+            return tensor, tuple(parts) if isinstance(index, tuple) else parts[0], *value
 
         base: Any = torch.Generator
 
@@ -294,7 +244,7 @@ class Rehearsal:
                 if function is torch.Tensor.pin_memory:
                     return args[0]
                 if word in ("__getitem__", "__setitem__"):
-                    indexed(args)
+                    args = indexed(*args)
                 if function in (torch.tensor, torch.as_tensor):
                     # Values are written on the CPU first, and this device cannot be written to.
                     made = function(*args, **{**kwargs, "device": None})
@@ -309,7 +259,7 @@ class Rehearsal:
                     rehearsal._note(one, device)
                     if source is not None and source.device.type != one.device.type:
                         message = f"Expected a '{one.device.type}' device type for generator"
-                        raise LeftBehind(f"{message} but found '{source.device.type}'")
+                        raise RuntimeError(f"{message} but found '{source.device.type}'")
                 return made
 
         # Module.to() swaps tensors in place, which tensors without storage do not allow.

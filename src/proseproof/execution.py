@@ -27,6 +27,7 @@ from pytest_codeblocks.plugin import TestBlock
 
 from proseproof import accelerator as accelerators
 from proseproof import block_modules, dependencies, interpreter_state, shape_comments
+from proseproof.device_code import NAME
 from proseproof.figures import displayed
 from proseproof.page import Block, Page
 
@@ -171,7 +172,7 @@ class _ForAccelerator(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         """`"cuda"` is the made-up device."""
-        if isinstance(node.value, str) and accelerators.NAME.fullmatch(node.value):
+        if isinstance(node.value, str) and NAME.fullmatch(node.value):
             node.value = self.device
         return node
 

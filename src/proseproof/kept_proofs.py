@@ -133,11 +133,11 @@ class Keeper:
             return
         root, entry = proof.settings.root, proof.entry
         files = files_of(proof) | dependencies.of_project(proof.opened, root)
-        own = (*proof.settings.rewrite, "\0")
         looked_up = {
             claim.span
             for claim in entry.claims
-            if claim.rule in ("path", "command", "import") or claim.span.startswith(own)
+            if claim.rule in ("path", "command", "import")
+            or (claim.rule == "name" and _is_own(claim.span, root))
         }
         data = {
             "parts": _parts(proof),
@@ -157,6 +157,12 @@ class Keeper:
             self.file(proof.page.path), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
         )
         self.written.add(proof.page.path)
+
+
+def _is_own(name: str, root: Path) -> bool:
+    """True for a name that begins with a module of the project."""
+    places = [base / name.partition(".")[0] for base in (root / "src", root)]
+    return any(one.with_suffix(".py").is_file() or one.is_dir() for one in places)
 
 
 def _name(path: Path, root: Path) -> str:

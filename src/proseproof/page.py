@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from proseproof import accelerator
+from proseproof import device_code
 from proseproof.messages import Finding
 
 
@@ -40,7 +40,7 @@ class Block:
     @property
     def gpu(self) -> bool:
         """True when the code is for an accelerator too."""
-        return accelerator.is_named(self.code)
+        return device_code.is_named(self.code)
 
     @property
     def kind(self) -> str:

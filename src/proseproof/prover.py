@@ -20,6 +20,7 @@ from proseproof import (
     accounted,
     block_modules,
     covered_ids,
+    dependencies,
     figures,
     freshness,
     interpreter_state,
@@ -320,8 +321,10 @@ class PageProof:
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
         found = []
         # The next cell of a lab goes on with the state; a block starts afresh anyway.
-        with interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext():
+        stage = interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext()
+        with stage, dependencies.opened() as opened:
             verdicts = [judge.judge(span) for span in spans]
+        self.opened |= opened
         for verdict in verdicts:
             span = verdict.span
             self.entry.claims.append(ClaimEntry(span.line, span.text, verdict.rule, verdict.word))

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from proseproof import accelerator, interpreter_state, language_pairs, outputs
-from proseproof.accelerator import chooses
 from proseproof.claims import Judge
+from proseproof.device_code import chooses
 from proseproof.execution import ROUNDS, SEED, Run, empty_scratch, execute
 from proseproof.messages import Finding, diff
 from proseproof.page import Block, Span
@@ -72,15 +72,7 @@ def rehearsed(proof: PageProof, block: Block, cpu: Run | None = None) -> list[Fi
     rehearsal = accelerator.Rehearsal(path, block.first, cpu.on_cpu if cpu else None)
     run = execute(proof.page, block, accelerator=accelerator.name(), within=rehearsal.stage())
     if block.raises is not None and cpu is not None:
-        wanted, came = (
-            f"{type(one.error).__name__} in line {one.error_line() - one.block.first + block.first}"
-            for one in (cpu, run)
-        )
-        if came != wanted:
-            came = came if run.error is not None else "nothing"
-            message = f"{WHERE}, the block raises {came}, and {wanted} on the CPU"
-            detail = run.traceback() if run.error is not None else ""
-            found.append(Finding(path, run.error_line(), message, detail))
+        found += _other_error(cpu, run)
     elif run.error is not None and block.raises is None:
         found.append(_broken(run, rehearsal))
     elif not rehearsal.used and chooses(block.code):
@@ -89,6 +81,19 @@ def rehearsed(proof: PageProof, block: Block, cpu: Run | None = None) -> list[Fi
         run = execute(proof.page, block)
         found += [one for one in proof.errors(run)]
     return found
+
+
+def _other_error(cpu: Run, run: Run) -> list[Finding]:
+    """A block that raises raises the same on the accelerator, in the same line."""
+    error, meant = run.error, type(cpu.error)
+    line = run.block.first - cpu.block.first + cpu.error_line()
+    speak = ["device" in str(one) for one in (cpu.error, error)]  # of devices, as torch words it
+    if isinstance(error, meant) and run.error_line() == line and speak[0] == speak[1]:
+        return []
+    came = run.last_line.splitlines()[0] if error is not None else "nothing"
+    message = f"{WHERE}, the block raises {came}; on the CPU, {meant.__name__} in line {line}"
+    detail = run.traceback() if error is not None else ""
+    return [Finding(run.page.path, run.error_line(), message, detail)]
 
 
 def rehearsed_lab(proof: PageProof, on_cpu: accelerator.OnCpu) -> list[Finding]:
