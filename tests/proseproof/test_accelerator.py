@@ -159,11 +159,7 @@ RAISES = "<!--proseproof: raises RuntimeError: {}-->\n" + HEAD.partition("\n")[2
             "x = torch.ones(3)\nif device == 'cpu':\n    y = x + torch.ones(2)\nz = x.to(device)",
             2,
         ),
-        (
-            "same dtype",
-            "x = torch.ones(3, dtype=torch.long)\ny = x @ torch.ones(3, device=device)",
-            9,
-        ),
+        ("size", "x = torch.ones(3, device=device)\ny = (x + torch.ones(3)).view(4)", 9),
     ],
 )
 def test_error_is_the_same_on_the_accelerator(
