@@ -79,7 +79,7 @@ def _blocks(page: Page) -> list[Item]:
     items = []
     for block in page.blocks:
         tree = tree_of(block.code) if block.language == "python" else block.code
-        marks = (block.language, block.gpu, block.silent, block.skip is None, block.raises)
+        marks = (block.language, block.silent, block.skip is None, block.raises)
         shown = f"```{block.language} {block.info}".rstrip() + "\n" + block.code
         key = (_section(page, block.line), tree, marks, _attributes(block))
         items.append(Item(block.line, shown, key))

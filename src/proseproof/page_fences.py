@@ -168,14 +168,15 @@ class FenceReader:
 
     def _apply(self, block: Block, directives: list[tuple[int, str, str]]) -> None:
         for number, word, rest in directives:
-            if word == "gpu" and not rest:
-                block.gpu = True
-            elif word == "silent" and not rest:
+            if word == "silent" and not rest:
                 block.silent = True
             elif word == "skip" and rest:
                 block.skip = rest
-            elif word == "raises" and re.fullmatch(r"[\w.]+", rest):
+            elif word == "raises" and re.fullmatch(r"[\w.]+(: .+)?", rest):
                 block.raises = rest
+                if re.match(r"(\w+\.)*(Exception|BaseException|object)\b", rest):
+                    message = f"raises {rest}: any mistake in the code would do"
+                    self.page.problem(number + 1, message, "name the error that is meant")
             elif word == "figure" and re.fullmatch(r"\S.* \S+\.svg", rest):
                 expression, path = rest.rsplit(" ", 1)
                 block.figures.append((number + 1, expression, path))
@@ -189,7 +190,7 @@ class FenceReader:
                 self.page.problem(
                     number + 1,
                     f"<!--proseproof: {word} {rest}--> is not understood before a block",
-                    "one of: gpu · silent · skip: reason · raises Error · figure code path.svg",
+                    "one of: silent · skip: reason · raises Error: words · figure code path.svg",
                 )
 
     def _listing(self, line: int, language: str, info: str, body: str) -> None:
@@ -265,7 +266,7 @@ def refuse(page: Page, number: int, body: str) -> None:
         "cont": "blocks stand alone: repeat what this one needs",
         "skip": "write <!--proseproof: skip: the reason-->",
         "expected-output-ignore-whitespace": "write <!--pytest-codeblocks:expected-output-->",
-    }.get(word, "write <!--proseproof: …--> (gpu, silent, skip: reason, raises Error)")
+    }.get(word, "write <!--proseproof: …--> (silent, skip: reason, raises Error: words)")
     page.problem(number + 1, f"<!--{body}--> is refused", remedy)
 
 

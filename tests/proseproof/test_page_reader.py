@@ -257,6 +257,8 @@ def test_listing_says_where_it_is_from(site: Site) -> None:
         "proseproof: skip",
         "proseproof: gpus",
         "proseproof: raises",
+        "proseproof: raises ValueError too long",
+        "proseproof: gpu",
     ],
 )
 def test_mark_that_would_do_nothing_or_too_much_is_refused(site: Site, comment: str) -> None:
