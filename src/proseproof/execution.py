@@ -83,7 +83,6 @@ class Run:
     capture: io.StringIO = field(default_factory=_Capture)
     error: BaseException | None = None
     watch: shape_comments.Watch = field(default_factory=shape_comments.Watch)
-    made: set[shape_comments.Shape] = field(default_factory=set)
     moved_to: str = ""
     patched: list[tuple[int, str]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
@@ -262,37 +261,6 @@ def sweep() -> None:
 
 
 @contextlib.contextmanager
-def _recording(run: Run, wanted: bool) -> Iterator[None]:
-    """Note the shape of every tensor that the block's own lines make, for sentences about shapes.
-
-    What the project's library makes on the way is not in sight of the page.
-    """
-    torch: Any = sys.modules.get("torch")
-    if not wanted or torch is None or "compile(" in run.block.code:
-        yield
-        return
-
-    inside = os.path.dirname(torch.__file__)
-
-    class Recorder(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(
-            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            made = function(*args, **(kwargs or {}))
-            frame = sys._getframe(1)
-            while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
-                frame = frame.f_back
-            if frame.f_code.co_filename == run.page.path:
-                for one in made if isinstance(made, tuple | list) else (made,):
-                    if isinstance(one, torch.Tensor):
-                        run.made.add(tuple(one.shape))
-            return made
-
-    with Recorder():
-        yield
-
-
-@contextlib.contextmanager
 def _watched(run: Run) -> Iterator[None]:
     """Note which files the block opens, and which shape comments it checks."""
     before = [one for one in shape_comments.registry.values() if one.ran]
@@ -315,7 +283,6 @@ def execute(
     page: Page,
     block: Block,
     *,
-    shapes_wanted: bool = False,
     shared: dict[str, Any] | None = None,
     seed: int = SEED,
     accelerator: str = "",
@@ -342,8 +309,7 @@ def execute(
         return run
     with _watched(run):
         if shared is not None:
-            with _recording(run, shapes_wanted):
-                exec(code, shared)
+            exec(code, shared)
             if run.stdout:
                 stream = {"output_type": "stream", "name": "stdout", "text": run.stdout}
                 run.outputs.append(stream)
@@ -362,7 +328,6 @@ def execute(
                     stage,
                     watched,
                     block_modules.unpatched(block.code) as patched,
-                    _recording(run, shapes_wanted),
                 ):
                     TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
                 run.drew_unseeded = draws.unseeded

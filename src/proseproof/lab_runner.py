@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from proseproof import block_modules, interpreter_state, records, second_runs, shape_comments
+from proseproof import block_modules, interpreter_state, records, second_runs
 from proseproof.accelerator import OnCpu
 from proseproof.execution import SEED, empty_scratch, execute, load_what_has_global_state
 from proseproof.language_pairs import tree_of
@@ -71,10 +71,8 @@ def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
         draws = interpreter_state.Draws()
         for index, block in enumerate(proof.page.blocks):
             said = [(page, page.spans_for(index)) for page in pages]
-            texts = [span.text for _, spans in said for span in spans]
-            wanted = any(map(shape_comments.parse_dims, texts))
             with draws.watched():
-                done = execute(proof.page, block, shapes_wanted=wanted, shared=shared)
+                done = execute(proof.page, block, shared=shared)
             proof.outputs.append(done.outputs)
             broken = proof.errors(done) + proof.not_imported(block, "\n".join(codes[:index]))
             if draws.unseeded:

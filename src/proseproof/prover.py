@@ -162,8 +162,7 @@ class PageProof:
         return []
 
     def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
-        wanted = any(shape_comments.parse_dims(span.text) is not None for span in spans)
-        run = self._once(block, wanted)
+        run = self._once(block)
         self.note_run(run)
         found = self.errors(run) or self.not_imported(block)
         if not found:
@@ -182,20 +181,20 @@ class PageProof:
             self.unjudged(block, spans)
         return run, found
 
-    def _once(self, block: Block, wanted: bool) -> Run:
+    def _once(self, block: Block) -> Run:
         """The block's run; one that ended well serves the same program in the other language."""
         on_cpu = accelerator.OnCpu(self.page.path, block.first) if block.gpu else None
         try:
             comments = tuple(shape_comments.comments_of(block.code)[0].items())
         except (SyntaxError, tokenize.TokenError):
             return execute(self.page, block)
-        program = (language_pairs.tree_of(block.code), comments, block.raises, wanted)
+        program = (language_pairs.tree_of(block.code), comments, block.raises)
         kept = self.project.runs.pop(program, None)
         if kept is not None and kept.page is not self.page:
             return replace(kept, page=self.page, block=block)
         # A mode around what is compiled would be compiled with it.
         stage = on_cpu.stage(listening="compile(" not in block.code) if on_cpu else None
-        run = execute(self.page, block, shapes_wanted=wanted, within=stage)
+        run = execute(self.page, block, within=stage)
         run.on_cpu = on_cpu
         if not self.errors(run):
             self.project.runs[program] = run

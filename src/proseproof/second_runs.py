@@ -38,7 +38,7 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
     )
     if asked in proof.project.done:
         return []
-    again = execute(proof.page, block, seed=SEED + 1, shapes_wanted=bool(judged))
+    again = execute(proof.page, block, seed=SEED + 1)
     message = "the block draws random numbers without a seed, and what is shown depends on them"
     detail = ""
     if again.last_line != run.last_line:

@@ -74,8 +74,6 @@ class Watch:
 
     path: str = ""
     bindings: dict[str, int] = field(default_factory=dict)
-    asserted: set[str] = field(default_factory=set)
-    shapes: set[Shape] = field(default_factory=set)
     failed: list[Failure] = field(default_factory=list)
     free: dict[int, set[str]] = field(default_factory=dict)
     alike: dict[tuple[int, str], set[tuple[str, str]]] = field(default_factory=dict)
@@ -163,8 +161,6 @@ def _check_shapes(comment: Comment, value: Any, bindings: dict[str, int], frame:
         new = agree(dims, shape, sizes)
         bindings.update(new)
         for watch in watches:
-            watch.asserted.add(said)
-            watch.shapes.add(shape)
             if watch.path == comment.path:
                 watch.bindings |= new
                 watch.note_names(comment.line, said, new, sizes | new)
