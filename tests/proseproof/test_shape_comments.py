@@ -141,7 +141,7 @@ def test_failed_check_counts_though_the_block_catches_it(
 @pytest.mark.parametrize("shape", ["(2, 3)", "(3, 2)"])
 def test_failed_check_is_not_the_error_that_a_block_promises(site: Site, shape: str) -> None:
     code = f"import torch\nx = torch.zeros(2, 3)  # {shape}\nassert x.sum() == 1, 'no'\n"
-    found = site.page(f"<!--proseproof: raises AssertionError-->\n\n```python\n{code}```\n")
+    found = site.page(f"<!--proseproof: raises AssertionError: no-->\n\n```python\n{code}```\n")
     assert places(found) == (["README.md:5"] if shape == "(3, 2)" else [])
 
 

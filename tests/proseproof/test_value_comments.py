@@ -134,6 +134,6 @@ def test_made_up_accelerator_is_not_asked_for_values(site: Site) -> None:
         'import torch\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
         "x = torch.ones(3, device=device)\nx.sum().item()  # {}\n"
     )
-    page = "<!--proseproof: gpu-->\n\n```python\n" + code + "```\n"
+    page = "```python\n" + code + "```\n"
     assert site.page(page.format("3.0")) == []
-    assert places(site.page(page.format("1.0"))) == ["README.md:7"]
+    assert places(site.page(page.format("1.0"))) == ["README.md:5"]
