@@ -71,7 +71,7 @@ both = torch.cat(weights.memory, dim=1)[0]  # a row for each word, a column for 
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# In several heads each word looks most at the character that it translates, as head 1 of the second layer shows: an alignment that nobody taught. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at the one with `0.99`, head 4 at the other with `0.89`. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
+# In several heads each word looks most at the character that it translates, as head 1 of the second layer shows: an alignment that nobody taught. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at the one with `0.99`{of="both[6, 2, 2]"}, head 4 at the other with `0.89`{of="both[7, 2, 3]"}. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
 #
 # ## Any sentence, any module {#sentence}
 #
@@ -135,7 +135,7 @@ print([tuple(weights.shape) for weights in per_layer])
 plot.heatmap(per_layer[1][0, 0], tokens)
 
 # %% [markdown]
-# The map is that of one head in the second layer of PyTorch's encoder, also untrained; `by_head[0]` can be drawn in the same way, with all its heads. All of `by_head` is `(1, 4, 6, 6)`; in `averaged`, `(1, 6, 6)`, the heads are gone.
+# The map is that of one head in the second layer of PyTorch's encoder, also untrained; `by_head[0]` can be drawn in the same way, with all its heads. All of `by_head` is `(1, 4, 6, 6)`; `averaged` is `(1, 6, 6)`, and the heads are gone.
 #
 # ## How sharply does a head look? {#entropy}
 #

@@ -157,7 +157,7 @@ def share_right(model, seq_len):
 print(LookBack(SinusoidalPositions())(torch.randint(vocab, (16, trained))).shape)
 
 # %% [markdown]
-# Out come logits, one for each of ten tokens: `(16, trained, vocab)`. Now four models: without positions; with a learned table, which has a row for each of the 96 positions; with the sine code; and with the sine code again, but in training each batch starts at a random position, so that the model gets to see all 96.
+# Out come logits: at every position of the 16 sequences, one for each of ten tokens. Now four models: without positions; with a learned table, which has a row for each of the 96 positions; with the sine code; and with the sine code again, but in training each batch starts at a random position, so that the model gets to see all 96.
 
 # %%
 kinds = {

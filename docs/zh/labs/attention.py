@@ -71,7 +71,7 @@ both = torch.cat(weights.memory, dim=1)[0]  # 每个词一行，每个字一列
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# 有好几个头，每个词最看重的正是它所翻译的那个字，比如第 2 层的第 1 个头。这种对齐，谁也没有教过。再读 thirty 这一行，它翻译的是“三”和“十”两个字。第 2 层的第 3 个头看着前一个，权重 `0.99`；第 4 个头看着后一个，权重 `0.89`。多个头的用处就在这里：只有一行权重的话，就只能把两者混在一起（[为什么要分头](../questions/heads.md#q1-why-heads)）。
+# 有好几个头，每个词最看重的正是它所翻译的那个字，比如第 2 层的第 1 个头。这种对齐，谁也没有教过。再读 thirty 这一行，它翻译的是“三”和“十”两个字。第 2 层的第 3 个头看着前一个，权重 `0.99`{of="both[6, 2, 2]"}；第 4 个头看着后一个，权重 `0.89`{of="both[7, 2, 3]"}。多个头的用处就在这里：只有一行权重的话，就只能把两者混在一起（[为什么要分头](../questions/heads.md#q1-why-heads)）。
 #
 # ## 任何句子，任何模块 {#sentence}
 #
@@ -135,7 +135,7 @@ print([tuple(weights.shape) for weights in per_layer])
 plot.heatmap(per_layer[1][0, 0], tokens)
 
 # %% [markdown]
-# 图上是 PyTorch 编码器第二层的一个头，同样没训练过；`by_head[0]` 也可以这样画，四个头一起。整个 `by_head` 是 `(1, 4, 6, 6)`；而在 `averaged` 里只剩 `(1, 6, 6)`，头已经没有了。
+# 图上是 PyTorch 编码器第二层的一个头，同样没训练过；`by_head[0]` 也可以这样画，四个头一起。整个 `by_head` 是 `(1, 4, 6, 6)`；`averaged` 是 `(1, 6, 6)`，头已经没有了。
 #
 # ## 一个头看得有多集中？ {#entropy}
 #

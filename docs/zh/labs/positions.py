@@ -157,7 +157,7 @@ def share_right(model, seq_len):
 print(LookBack(SinusoidalPositions())(torch.randint(vocab, (16, trained))).shape)
 
 # %% [markdown]
-# 输出是 logits，十个词元各一个：`(16, trained, vocab)`。现在来四个模型：没有位置；可学习的表，96 个位置每个一行；正弦编码；还是正弦编码，但训练时每一批都从一个随机的位置开始，这样 96 个位置模型全都见过。
+# 输出是 logits：16 个序列的每个位置上，十个词元各一个。现在来四个模型：没有位置；可学习的表，96 个位置每个一行；正弦编码；还是正弦编码，但训练时每一批都从一个随机的位置开始，这样 96 个位置模型全都见过。
 
 # %%
 kinds = {
