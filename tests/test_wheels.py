@@ -260,7 +260,8 @@ PROJECT = {
         [1.5 2.5 3.5]
         ```
 
-        The table has shape `(2, 3)`, `table.sum() == 15`, and `axis=0` goes down the columns.
+        The table has shape `(2, 3)`, `table.sum() == 15`, and
+        `axis=0`{of="table.mean(_)[0] == 1.5"} goes down the columns.
         """,
 }
 
@@ -292,7 +293,7 @@ def test_right_page_of_a_foreign_project_is_proved(with_proseproof: Place, forei
         ("[1.5 2.5 3.5]", "[1.5 2.5 3.6]", 14),
         ("shape `(2, 3)`", "shape `(3, 2)`", 18),
         ("table.sum() == 15", "table.sum() == 16", 18),
-        ("`axis=0`", "`axsi=0`", 18),
+        ("`axis=0`", "`axis=1`", 19),
         ("  # (2, 3)", "  # (3, 2)", 8),
         ("from means import means", "from means import mean", 6),
     ],

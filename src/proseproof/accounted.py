@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from proseproof import shape_comments
-from proseproof.commands import command
+from proseproof import shape_comments, shape_tables
+from proseproof.commands import complaint
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding
 from proseproof.page import Block, Page
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check(proof: PageProof) -> list[Finding]:
     """What is wrong with how the page is written."""
     page = proof.page
-    found = list(page.findings)
+    found = [*page.findings, *shape_tables.unchecked(page)]
     for listing in page.listings:
         verdict = "holds"
         try:
@@ -34,10 +34,11 @@ def check(proof: PageProof) -> list[Finding]:
         if plain.language == "console":
             for number, line in enumerate(plain.text.splitlines(), plain.line + 1):
                 words = line.partition(" #")[0].strip()
-                if words and not command(proof.settings.root, words):
+                reason = complaint(proof.settings.root, words) if words else ""
+                if reason:
                     verdict = "fails"
-                    message = f"no such command, target, module or file: {words}"
-                    found.append(Finding(page.path, number, message))
+                    message, remedy = f"{words}: {reason}", "write a command that works here"
+                    found.append(Finding(page.path, number, message, remedy=remedy))
         proof.entry.plains.append(FenceEntry(plain.line, plain.language, verdict))
     for block in page.blocks:
         found += _comments(page, block)
@@ -59,19 +60,17 @@ def _comments(page: Page, block: Block) -> list[Finding]:
     if block.language != "python":
         return []
     try:
-        _, _, mixed = shape_comments.comments_of(block.code)
+        unchecked = shape_comments.comments_of(block.code).unchecked
     except Exception:  # code that cannot be read is reported where it is run
         return []
-    remedy = "let the shape be the whole comment at the end of its line: # (batch, seq_len)"
-    return [
-        Finding(
-            page.path,
-            block.first + line - 1,
-            f"a shape among other words, which nobody checks: {text}",
-            remedy=remedy,
-        )
-        for line, text in mixed
-    ]
+    return [nobody_checks(page.path, block.first + line - 1, *said) for line, *said in unchecked]
+
+
+def nobody_checks(path: str, line: int, kind: str, text: str) -> Finding:
+    """A comment that a reader takes for an asserted one."""
+    form = "# (batch, seq_len)" if kind == "shape" else "# 7.0 or # tensor([1., 2.])"
+    remedy = f"let the {kind} be the whole comment at the end of its line: {form}"
+    return Finding(path, line, f"looks like a {kind}, and nobody checks it: {text}", remedy=remedy)
 
 
 def _links(proof: PageProof) -> list[Finding]:

@@ -45,7 +45,7 @@ from proseproof.quoted_code import Code, tail
 from proseproof.settings import Settings
 from proseproof.stated import HOW, Fails, Here
 from proseproof.subjects import kind_of
-from proseproof.values import digits, is_false, is_number, same, truth
+from proseproof.values import answer, digits, is_number, same, truth
 
 PATH = re.compile(r"[\w.*-]*(/[\w.*-]*)*(:[\w.]+)?")
 
@@ -219,6 +219,8 @@ class Judge:
         if not text.startswith(".") and not any(map(_is_open, links)):
             try:
                 self.here.evaluate(text)
+            except Fails:
+                raise
             except Exception:
                 known = _root(node) in self.values
             else:
@@ -267,9 +269,9 @@ class Judge:
         if span.is_subject:
             return rule
         # A sentence that gives a test, such as `torch.equal(a, b)`, says that it holds.
-        if is_false(value):
+        if answer(value) is False:
             raise Fails("test", f"it is False; if that is what is meant, write: {text} is False")
-        return "test" if is_false(not value if isinstance(value, bool) else value == 0) else rule
+        return rule if answer(value) is None else "test"
 
     def _not_an_expression(self, span: Span, text: str, wrong: bool) -> str:
         match = re.fullmatch(r"([A-Za-z_]\w*)(\s*)=(\s*)(.+)", text)

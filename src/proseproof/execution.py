@@ -8,7 +8,7 @@ import importlib
 import io
 import linecache
 import os
-import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -25,14 +25,16 @@ from typing import Any
 from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
-from proseproof import dependencies, interpreter_state, shape_comments
+from proseproof import accelerator as accelerators
+from proseproof import block_modules, dependencies, interpreter_state, shape_comments
+from proseproof.device_code import NAME
 from proseproof.figures import displayed
 from proseproof.page import Block, Page
 
 LIMIT = 64 * 1024
 SECONDS = 300  # far more than a block may take, and less than a reader of the log will wait
 SEED = 20_170_612
-SHOWN = "__shown__"
+SHOWN, ROUNDS = "__shown__", "__rounds__"
 OURS = Path(__file__).parent
 
 
@@ -81,10 +83,11 @@ class Run:
     capture: io.StringIO = field(default_factory=_Capture)
     error: BaseException | None = None
     watch: shape_comments.Watch = field(default_factory=shape_comments.Watch)
-    made: set[shape_comments.Shape] = field(default_factory=set)
     moved_to: str = ""
+    patched: list[tuple[int, str]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
     drew_unseeded: bool = False
+    on_cpu: accelerators.OnCpu | None = None  # for a block that is rehearsed
     opened: set[str] = field(default_factory=set)
     ran: set[tuple[str, int]] = field(default_factory=set)
     lost_comments: list[int] = field(default_factory=list)
@@ -158,16 +161,29 @@ def _failed(error: BaseException) -> None:
 
 
 class _ForAccelerator(ast.NodeTransformer):
-    """Rewrites a block for a made-up device, on which tensors have no values to be asserted."""
+    """Rewrites a block for a made-up device, on which tensors have no values to be asserted.
 
-    def __init__(self, device: str) -> None:
-        self.device = device
+    The loops of a lab, which may train a model, are left when they have shown what they do.
+    """
+
+    def __init__(self, device: str, is_lab: bool) -> None:
+        self.device, self.is_lab = device, is_lab
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         """`"cuda"` is the made-up device."""
-        if isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value):
+        if isinstance(node.value, str) and NAME.fullmatch(node.value):
             node.value = self.device
         return node
+
+    def visit_For(self, node: ast.For | ast.comprehension) -> ast.AST:
+        """Go through the rounds of a loop as long as they show something new."""
+        self.generic_visit(node)
+        if self.is_lab:
+            name = ast.copy_location(ast.Name(ROUNDS, ast.Load()), node.iter)
+            node.iter = ast.copy_location(ast.Call(name, [node.iter], []), node.iter)
+        return node
+
+    visit_comprehension = visit_For
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """Compute what is asserted, and believe it."""
@@ -181,10 +197,10 @@ def compiled(run: Run, path: str, accelerator: str, display: bool) -> CodeType:
     With `display`, the value of a last expression is kept, which a notebook would show.
     """
     block = run.block
-    tree, lost = shape_comments.rewrite(block.code, path, block.first - 1)
+    tree, lost = shape_comments.rewrite(block.code, path, block.first - 1, not accelerator)
     run.lost_comments = [line + block.first - 1 for line in lost]
     if accelerator:
-        _ForAccelerator(accelerator).visit(tree)
+        _ForAccelerator(accelerator, run.page.is_lab).visit(tree)
     ast.increment_lineno(tree, block.first - 1)
     future = [node for node in tree.body if _is_future(node)]
     body = [node for node in tree.body if not _is_future(node)] or [ast.Pass()]
@@ -217,7 +233,7 @@ _scratch: dict[int, tempfile.TemporaryDirectory[str]] = {}
 
 
 def scratch() -> str:
-    """An empty folder in which blocks run, so that none can write into the project.
+    """The folder in which blocks run, so that none can write into the project.
 
     Each process has its own: a fork must not run in, or remove, the folder of its parent.
     """
@@ -226,42 +242,22 @@ def scratch() -> str:
     return os.path.realpath(_scratch[os.getpid()].name)
 
 
+def empty_scratch() -> str:
+    """The scratch folder, without what the last block left there."""
+    with os.scandir(scratch()) as left:
+        for one in left:
+            if one.is_dir(follow_symlinks=False):
+                shutil.rmtree(one.path)
+            else:
+                os.unlink(one.path)
+    return scratch()
+
+
 def sweep() -> None:
     """Remove this process's scratch folder, when it ends without cleaning up."""
     own = _scratch.pop(os.getpid(), None)
     if own is not None:
         own.cleanup()
-
-
-@contextlib.contextmanager
-def _recording(run: Run, wanted: bool) -> Iterator[None]:
-    """Note the shape of every tensor that the block's own lines make, for sentences about shapes.
-
-    What the project's library makes on the way is not in sight of the page.
-    """
-    torch: Any = sys.modules.get("torch")
-    if not wanted or torch is None or "compile(" in run.block.code:
-        yield
-        return
-
-    inside = os.path.dirname(torch.__file__)
-
-    class Recorder(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(
-            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            made = function(*args, **(kwargs or {}))
-            frame = sys._getframe(1)
-            while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
-                frame = frame.f_back
-            if frame.f_code.co_filename == run.page.path:
-                for one in made if isinstance(made, tuple | list) else (made,):
-                    if isinstance(one, torch.Tensor):
-                        run.made.add(tuple(one.shape))
-            return made
-
-    with Recorder():
-        yield
 
 
 @contextlib.contextmanager
@@ -287,7 +283,6 @@ def execute(
     page: Page,
     block: Block,
     *,
-    shapes_wanted: bool = False,
     shared: dict[str, Any] | None = None,
     seed: int = SEED,
     accelerator: str = "",
@@ -302,7 +297,7 @@ def execute(
     load_what_has_global_state(page)
     _fresh_lines(page)
     try:
-        code = compiled(run, page.path, accelerator, shared is not None)
+        code = compiled(run, page.path, accelerator, shared is not None and not accelerator)
     except (SyntaxError, ValueError) as error:
         run.error = error
         if isinstance(error, SyntaxError) and error.lineno:
@@ -314,23 +309,29 @@ def execute(
         return run
     with _watched(run):
         if shared is not None:
-            with _recording(run, shapes_wanted):
-                exec(code, shared)
+            exec(code, shared)
             if run.stdout:
                 stream = {"output_type": "stream", "name": "stdout", "text": run.stdout}
                 run.outputs.append(stream)
             run.outputs += displayed(shared.pop(SHOWN, None))
         else:
             with interpreter_state.restored():
-                os.chdir(scratch())
+                os.chdir(empty_scratch())
                 interpreter_state.seed(seed)
-                before = interpreter_state.random_state()
+                draws = interpreter_state.Draws()
+                watched = contextlib.nullcontext() if accelerator else draws.watched()
                 warnings.filterwarnings("ignore", category=DeprecationWarning)
                 carrier = CodeBlock(code, block.line, "python")
                 stage = within or contextlib.nullcontext()
-                with _bounded(SECONDS), stage, _recording(run, shapes_wanted):
+                with (
+                    _bounded(SECONDS),
+                    stage,
+                    watched,
+                    block_modules.unpatched(block.code) as patched,
+                ):
                     TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
-                run.drew_unseeded = _drew_unseeded(before, seed)
+                run.drew_unseeded = draws.unseeded
+                run.patched = [(line + block.first - 1, name) for line, name in patched]
                 here = os.path.realpath(os.getcwd())
                 run.moved_to = "" if here == scratch() else here
     first, last = block.first, block.first + len(block.code.splitlines())
@@ -352,20 +353,12 @@ def load_what_has_global_state(page: Page) -> None:
         ("numpy", "numpy"),
         ("pyplot", "matplotlib.pyplot"),
     ):
-        if word in code and module not in sys.modules:
+        # Whatever a lab imports may load numpy, whose generator has to be seeded before.
+        wanted = word in code or (page.is_lab and module == "numpy")
+        if wanted and module not in sys.modules:
             os.environ.setdefault("MPLBACKEND", "Agg")
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
-
-
-def _drew_unseeded(before: dict[str, Any], seed: int) -> bool:
-    after = interpreter_state.random_state()
-    # A generator that the block itself loaded was never seeded by us.
-    moved = {name for name, value in after.items() if before.get(name) != value}
-    torch = sys.modules.get("torch")
-    if "torch" in moved and torch is not None and torch.initial_seed() != seed:
-        moved.discard("torch")
-    return bool(moved)
 
 
 def is_window(error: BaseException | None) -> bool:

@@ -16,8 +16,8 @@ Hashes = dict[str, str]
 def hashes(page: Page) -> Hashes:
     """The hash of each section's prose, by anchor.
 
-    Code, outputs and listings are compared side by side and need no lock; comments in blocks are
-    prose.
+    Code, outputs and listings are compared side by side and need no lock; comments in blocks,
+    titles, fences that are not code and the words of the front matter are prose.
     """
     return {
         section.anchor: hashlib.sha256(section.prose.encode()).hexdigest()[:16]
@@ -73,17 +73,18 @@ def check(settings: Settings, page: Page, other: Page) -> list[Finding]:
     for key in sorted({*now, *(name for name in lock if name.startswith(f"{inner}#"))}):
         anchor = key.partition("#")[2]
         line = starts.get(anchor, 1)
+        section = f"#{anchor}" if anchor else "what stands above the first heading"
         old, new = lock.get(key), now.get(key)
         if new is None:
-            message = f"the lock knows a section #{anchor} that is gone"
+            message = f"the lock knows a section that is gone: {section}"
             found.append(Finding(page.path, line, message, remedy=command))
         elif old == new or len(new) < 2:
             continue  # a section on one side only is a difference of the pair
         elif old is None or (old[mine] != new[mine] and old[theirs] != new[theirs]):
-            unrecorded.append(f"#{anchor} (line {line})")
+            unrecorded.append(f"{section} (line {line})")
         else:
             changed, behind = (page, other) if old[mine] != new[mine] else (other, page)
-            message = f"#{anchor} changed in {changed.path}, and {behind.path} did not follow"
+            message = f"{section} changed in {changed.path}, and {behind.path} did not follow"
             remedy = (
                 f"follow in {behind.path}, or, when nothing has to change there: "
                 f"{command} {page.path}#{anchor}"

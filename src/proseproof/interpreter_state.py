@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import os
 import random
 import sys
@@ -11,6 +12,7 @@ import warnings
 import webbrowser
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 
 class WindowError(RuntimeError):
@@ -33,16 +35,88 @@ def seed(number: int) -> None:
         (torch.manual_seed if has_gpu else torch.default_generator.manual_seed)(number)
 
 
-def random_state() -> dict[str, Any]:
-    """Where every random generator that is loaded stands, in a form that can be compared."""
-    state: dict[str, Any] = {"random": random.getstate()}
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if numpy is not None:
-        name, keys, *rest = numpy.random.get_state()
-        state["numpy"] = (name, keys.tobytes(), *rest)
-    if torch is not None:
-        state["torch"] = bytes(torch.get_rng_state().numpy())
-    return state
+class Draws:
+    """Whether code draws from a random generator that it has not seeded before."""
+
+    # What seeds a generator, and what puts it back to where it was.
+    SEEDS = (
+        ("random", "seed"),
+        ("numpy.random", "seed"),
+        ("torch", "manual_seed"),
+        ("torch.random", "manual_seed"),
+        ("torch", "seed"),
+        ("torch.random", "seed"),
+    )
+    STATES = (
+        ("random", "setstate"),
+        ("numpy.random", "set_state"),
+        ("torch", "set_rng_state"),
+        ("torch.random", "set_rng_state"),
+    )
+
+    def __init__(self) -> None:
+        self.unseeded = False
+        self._seeded: set[str] = set()
+        self._start = {name: self._state(name) for name in self._loaded()}
+        self._first = self._initial_seed()
+
+    @staticmethod
+    def _loaded() -> list[str]:
+        return [name for name in ("random", "numpy", "torch") if name in sys.modules]
+
+    @staticmethod
+    def _state(name: str) -> Any:
+        """Where a generator stands, in a form that can be compared."""
+        module: Any = sys.modules[name]
+        if name == "torch":
+            return bytes(module.default_generator.get_state().numpy())
+        if name == "numpy":
+            kind, keys, *rest = module.random.get_state()
+            return (kind, keys.tobytes(), *rest)
+        return module.getstate()
+
+    @staticmethod
+    def _initial_seed() -> Any:
+        torch: Any = sys.modules.get("torch")
+        return torch.initial_seed() if torch else None
+
+    def _look(self, name: str) -> None:
+        # A generator that the code itself loaded was never seeded by us.
+        if name in self._seeded or self._start.get(name) == self._state(name):
+            return
+        # Some code seeds torch's generator itself, which cannot be watched.
+        if name != "torch" or self._initial_seed() == self._first:
+            self.unseeded = True
+
+    def _hooked(self, name: str, function: Any, seeds: bool) -> Any:
+        @functools.wraps(function)
+        def hook(*args: Any, **kwargs: Any) -> Any:
+            self._look(name)
+            made = function(*args, **kwargs)
+            now = self._state(name)
+            given = args[:1] != (None,) and bool(args or kwargs)
+            if given if seeds else now != self._start.get(name):
+                self._seeded.add(name)
+            else:
+                self._seeded.discard(name)
+                self._start[name], self._first = now, self._initial_seed()
+            return made
+
+        return hook
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Note what the code inside draws."""
+        with contextlib.ExitStack() as stack:
+            for place, word in (*self.SEEDS, *self.STATES):
+                module = sys.modules.get(place)
+                if module is not None:
+                    seeds = (place, word) in self.SEEDS
+                    hook = self._hooked(place.partition(".")[0], getattr(module, word), seeds)
+                    stack.enter_context(mock.patch.object(module, word, hook))
+            yield
+            for name in self._loaded():
+                self._look(name)
 
 
 def _torch_settings(torch: Any) -> dict[str, tuple[Any, Any]]:
@@ -123,7 +197,7 @@ def restored(windows: bool = False) -> Iterator[None]:
             if now[name][1] != value:
                 put(value)
         if torch is not None:
-            torch.set_rng_state(generator)
+            torch.default_generator.set_state(generator)
             torch._tensor_str.PRINT_OPTS = printing
             if torch.get_default_device().type != "cpu":
                 torch.set_default_device(None)

@@ -133,11 +133,11 @@ class Keeper:
             return
         root, entry = proof.settings.root, proof.entry
         files = files_of(proof) | dependencies.of_project(proof.opened, root)
-        own = (*proof.settings.rewrite, "\0")
         looked_up = {
             claim.span
             for claim in entry.claims
-            if claim.rule in ("path", "command", "import") or claim.span.startswith(own)
+            if claim.rule in ("path", "command", "import")
+            or (claim.rule == "name" and _is_own(claim.span, root))
         }
         data = {
             "parts": _parts(proof),
@@ -157,6 +157,12 @@ class Keeper:
             self.file(proof.page.path), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
         )
         self.written.add(proof.page.path)
+
+
+def _is_own(name: str, root: Path) -> bool:
+    """True for a name that begins with a module of the project."""
+    places = [base / name.partition(".")[0] for base in (root / "src", root)]
+    return any(one.with_suffix(".py").is_file() or one.is_dir() for one in places)
 
 
 def _name(path: Path, root: Path) -> str:
@@ -191,7 +197,7 @@ def _program(proof: PageProof) -> list[Any]:
         comments: Any = block.code
         with contextlib.suppress(Exception):  # code that cannot be read is reported where it is run
             comments = shape_comments.comments_of(block.code)
-        marks = (block.language, block.gpu, block.silent, block.skip, block.raises)
+        marks = (block.language, block.silent, block.skip, block.raises)
         shown = block.output.text if block.output else None
         figures = [figure[1:] for figure in block.figures]
         program.append([tree_of(block.code), comments, marks, shown, figures])

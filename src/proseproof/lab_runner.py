@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from proseproof import interpreter_state, records, shape_comments
-from proseproof.execution import SEED, execute, load_what_has_global_state, scratch
+from proseproof import block_modules, interpreter_state, records, second_runs
+from proseproof.accelerator import OnCpu
+from proseproof.execution import SEED, empty_scratch, execute, load_what_has_global_state
 from proseproof.language_pairs import tree_of
 from proseproof.messages import Finding
 from proseproof.report import BlockEntry
@@ -57,16 +59,26 @@ def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
     shared: dict[str, Any] = {}
     proof.outputs = []
     load_what_has_global_state(proof.page)
-    with interpreter_state.restored(windows=True):
-        os.chdir(scratch())
+    codes = [block.code for block in proof.page.blocks]
+    on_cpu = OnCpu(proof.page.path) if any(block.gpu for block in proof.page.blocks) else None
+    with (
+        interpreter_state.restored(windows=True),
+        block_modules.unpatched("\n".join(codes)),
+        on_cpu.stage() if on_cpu else contextlib.nullcontext(),
+    ):
+        os.chdir(empty_scratch())
         interpreter_state.seed(SEED)
+        draws = interpreter_state.Draws()
         for index, block in enumerate(proof.page.blocks):
             said = [(page, page.spans_for(index)) for page in pages]
-            texts = [span.text for _, spans in said for span in spans]
-            wanted = any(map(shape_comments.parse_dims, texts))
-            done = execute(proof.page, block, shapes_wanted=wanted, shared=shared)
+            with draws.watched():
+                done = execute(proof.page, block, shared=shared)
             proof.outputs.append(done.outputs)
-            broken = proof.errors(done)
+            broken = proof.errors(done) + proof.not_imported(block, "\n".join(codes[:index]))
+            if draws.unseeded:
+                message = "the cell draws random numbers from a generator that nobody has seeded"
+                remedy = "add torch.manual_seed(0), or the like, above it"
+                broken.append(Finding(proof.page.path, block.line, message, remedy=remedy))
             for page, spans in said:
                 cell = page.page.blocks[index]
                 page.note_run(done)
@@ -82,6 +94,8 @@ def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
                     page.note(here)
             if broken:
                 return found + broken
+    if on_cpu is not None:
+        found += second_runs.rehearsed_lab(proof, on_cpu)
     return found
 
 

@@ -14,11 +14,8 @@ from typing import Any
 
 from proseproof import shape_comments
 from proseproof.messages import Finding
-from proseproof.page import Page
+from proseproof.page import WORDS, Block, Listing, Page, Plain
 from proseproof.settings import Settings
-
-# What a translation changes: the front matter's words.
-WORDS = ("title", "description", "summary", "subtitle")
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,10 @@ def _blocks(page: Page) -> list[Item]:
     items = []
     for block in page.blocks:
         tree = tree_of(block.code) if block.language == "python" else block.code
-        marks = (block.language, block.gpu, block.silent, block.skip is None, block.raises)
-        items.append(Item(block.line, block.code, (_section(page, block.line), tree, marks)))
+        marks = (block.language, block.silent, block.skip is None, block.raises)
+        shown = f"```{block.language} {block.info}".rstrip() + "\n" + block.code
+        key = (_section(page, block.line), tree, marks, _attributes(block))
+        items.append(Item(block.line, shown, key))
     return items
 
 
@@ -106,14 +105,38 @@ def _outputs(page: Page) -> list[Item]:
 
 
 def _listings(page: Page) -> list[Item]:
-    return [Item(one.line, one.spec, (_section(page, one.line), one.spec)) for one in page.listings]
+    return [
+        Item(one.line, f"{one.spec} {one.info}", (_section(page, one.line), one.spec, one.info))
+        for one in page.listings
+    ]
+
+
+def _attributes(fence: Block | Listing | Plain) -> str:
+    """What stands behind a fence's language, but for its title, which is translated."""
+    return " ".join(sorted(re.findall(r'(?!title)\b[\w-]+="[^"]*"', fence.info)))
 
 
 def _plains(page: Page) -> list[Item]:
-    return [
-        Item(one.line, one.language, (_section(page, one.line), one.language))
-        for one in page.plains
-    ]
+    items = []
+    for one in page.plains:
+        shown = f"```{one.language} {one.info}".rstrip() + "\n" + one.text
+        key = (_section(page, one.line), one.language, _attributes(one), _untranslated(one))
+        items.append(Item(one.line, shown, key))
+    return items
+
+
+def _untranslated(plain: Plain) -> str | list[str]:
+    """What of a fence is the same in every language; the lock holds the rest."""
+    if plain.language in ("text", "markdown", "html"):
+        return ""
+    if plain.language in ("mermaid", "dot", "csv"):
+        return re.findall(r"\d+(?:\.\d+)?", plain.text)
+    text = plain.text
+    if plain.language in ("math", "latex"):
+        text = re.sub(r"\\(?:text|mbox)\w*\{[^{}]*\}", r"\\text{}", text)
+    elif plain.language in ("console", "toml", "yaml", "makefile"):
+        text = re.sub(r"(?:^|\s)#.*$", "", text, flags=re.MULTILINE)
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def _tables(page: Page) -> list[Item]:
@@ -128,6 +151,7 @@ def _tables(page: Page) -> list[Item]:
 def _front(page: Page) -> list[Item]:
     items = []
     for name, value in sorted(page.front.items(), key=lambda one: str(one[0])):
+        # Words may differ, but not be there on one side only; the lock holds what they say.
         items.append(Item(1, f"{name}: {value}", (name, None if name in WORDS else value)))
     return items
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+", re.IGNORECASE)
+# Not part of a word or of a version such as 2.10.0 or v1.2, in which every digit counts.
+FLOAT = re.compile(
+    r"(?<![A-Za-z0-9_.])(?:[-+]?(?:\d+\.\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+)(?!\.?\d)",
+    re.IGNORECASE,
+)
+# What is printed with fewer decimals was rounded on purpose, or is a version: Python 3.12.
+LONG = 4
 
 
 def lines_of(text: str) -> list[str]:
@@ -13,7 +19,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def same(shown: str, true: str) -> bool:
-    """True when the page shows what was printed, floats to the digits shown."""
+    """True when the page shows what was printed, long floats to the digits shown."""
     left, right = lines_of(shown), lines_of(true)
     return len(left) == len(right) and all(map(_same_line, left, right))
 
@@ -35,6 +41,6 @@ def _rounds(said: str, printed: str) -> bool:
     if said.endswith(".") or printed.endswith("."):
         return float(said) == float(printed)
     decimals = [len(text.lower().partition("e")[0].partition(".")[2]) for text in (said, printed)]
-    if decimals[0] >= decimals[1] or "e" in (said + printed).lower():
+    if decimals[0] >= decimals[1] or decimals[1] < LONG or "e" in (said + printed).lower():
         return False
     return abs(float(said) - float(printed)) <= 0.5 * 10.0 ** -decimals[0] * (1 + 1e-9)

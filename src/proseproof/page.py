@@ -6,7 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from proseproof import device_code
 from proseproof.messages import Finding
+
+# What a translation changes: the front matter's words.
+WORDS = ("title", "description", "summary", "subtitle")
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,15 @@ class Block:
     language: str = "python"
     output: Output | None = None
     silent: bool = False
-    gpu: bool = False
     skip: str | None = None
-    raises: str | None = None
+    raises: str | None = None  # the error's name, and words of its message: `ValueError: too long`
     figures: list[tuple[int, str, str]] = field(default_factory=list)
+    info: str = ""  # what stands behind the fence's language: title="…" hl_lines="…"
+
+    @property
+    def gpu(self) -> bool:
+        """True when the code is for an accelerator too."""
+        return device_code.is_named(self.code)
 
     @property
     def kind(self) -> str:
@@ -51,6 +60,7 @@ class Listing:
 
     line: int
     spec: str
+    info: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,7 @@ class Plain:
     line: int
     language: str
     text: str
+    info: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 
 from proseproof.listings import INCLUDE
 from proseproof.page import Block, Listing, Output, Page, Plain
@@ -25,6 +26,13 @@ PLAIN = frozenset(
 )
 PYTHON_LIKE = frozenset(
     {"py", "python", "python3", "py3", "pycon", "ipython", "ipython3", "pytb", "sage", "jupyter"}
+)
+# Below a block, a reader takes these for what it prints; all the more after such words.
+OUTPUT_LIKE = frozenset({"text", "json", "csv"})
+INTRODUCED = re.compile(
+    r"(?:\b(?:prints?|printed|outputs?|gives?|returns?|shows?|result)\b"
+    r"|打印|输出|得到|返回|结果|显示)[^.。!！?？]*$",
+    re.IGNORECASE,
 )
 SHELL = frozenset({"sh", "bash"})
 
@@ -85,8 +93,13 @@ class FenceReader:
         page, line = self.page, number + 1
         page.shown += 1
         language = info.strip().split(" ")[0]
+        attributes = info.strip().removeprefix(language).strip()
         directives = self._directives_above(number)
         self._blank(number, end + 1)
+        title = re.search(r'title="([^"]*)"', attributes)
+        if title is not None and _is_code(title[1]):
+            message = f"a title that is code, which nobody checks: {title[1]}"
+            page.problem(line, message, "say it in a sentence below, as a code span")
         say = 'write ```python, alone or followed by title="…" or hl_lines="…"'
         if ticks[0] == "~":
             page.problem(line, "a ~~~ fence is never run", "write it with ```")
@@ -97,7 +110,7 @@ class FenceReader:
         elif language.startswith("{") or (language.lower() in PYTHON_LIKE and language != "python"):
             page.problem(line, f"a fence marked {info.strip()!r} is never run", say)
         elif "--8<--" in body:
-            self._listing(line, language, info, body)
+            self._listing(line, language, attributes, body)
         elif language == "python" and not ATTRIBUTES.fullmatch(info.removeprefix("python")):
             page.problem(line, f"a fence marked {info.strip()!r} is never run", say)
         elif self.page.is_lab and language == "python":
@@ -105,7 +118,7 @@ class FenceReader:
         elif language == "python" or language in SHELL:
             if language in SHELL and info.strip() != language:
                 page.problem(line, f"a fence marked {info.strip()!r}", f"write ```{language}")
-            block = Block(line, line + 1, end, indent, body, language)
+            block = Block(line, line + 1, end, indent, body, language, info=attributes)
             self._apply(block, directives)
             page.blocks.append(block)
             return
@@ -119,7 +132,7 @@ class FenceReader:
             self._output(Output(line, line + 1, end, indent, body), language)
             return
         else:
-            self._plain(Plain(line, language, body))
+            self._plain(Plain(line, language, body, attributes))
         for place, word, _ in directives:
             page.problem(place + 1, f"<!--{word}--> belongs before a ```python block")
 
@@ -155,14 +168,15 @@ class FenceReader:
 
     def _apply(self, block: Block, directives: list[tuple[int, str, str]]) -> None:
         for number, word, rest in directives:
-            if word == "gpu" and not rest:
-                block.gpu = True
-            elif word == "silent" and not rest:
+            if word == "silent" and not rest:
                 block.silent = True
             elif word == "skip" and rest:
                 block.skip = rest
-            elif word == "raises" and re.fullmatch(r"[\w.]+", rest):
+            elif word == "raises" and re.fullmatch(r"[\w.]+(: .+)?", rest):
                 block.raises = rest
+                if re.match(r"(\w+\.)*(Exception|BaseException|object)\b", rest):
+                    message = f"raises {rest}: any mistake in the code would do"
+                    self.page.problem(number + 1, message, "name the error that is meant")
             elif word == "figure" and re.fullmatch(r"\S.* \S+\.svg", rest):
                 expression, path = rest.rsplit(" ", 1)
                 block.figures.append((number + 1, expression, path))
@@ -176,7 +190,7 @@ class FenceReader:
                 self.page.problem(
                     number + 1,
                     f"<!--proseproof: {word} {rest}--> is not understood before a block",
-                    "one of: gpu · silent · skip: reason · raises Error · figure code path.svg",
+                    "one of: silent · skip: reason · raises Error: words · figure code path.svg",
                 )
 
     def _listing(self, line: int, language: str, info: str, body: str) -> None:
@@ -191,7 +205,7 @@ class FenceReader:
         path = match["spec"].partition(":")[0]
         if f'title="{path}"' not in info:
             self.page.problem(line, "a listing says where it is from", f'add title="{path}"')
-        self.page.listings.append(Listing(line, match["spec"]))
+        self.page.listings.append(Listing(line, match["spec"], info))
 
     def _output(self, output: Output, language: str) -> None:
         block = self.page.blocks[-1] if self.page.blocks and not self.page.is_lab else None
@@ -218,22 +232,31 @@ class FenceReader:
 
     def _plain(self, plain: Plain) -> None:
         self.page.plains.append(plain)
+        shown_as_output = self._shown_as_output(plain)
+        if shown_as_output:
+            message = f"a {plain.language} fence {shown_as_output}, which nobody checks"
+            remedy = "right below its block, in ```text: <!--pytest-codeblocks:expected-output-->"
+            self.page.problem(plain.line, message, remedy)
+        elif _is_code_in(plain):
+            remedy = "write ```python, or a listing"
+            if plain.language == "diff":
+                remedy = "show the new lines in a ```python block, and say in words what changed"
+            self.page.problem(plain.line, "Python in a fence that is not run", remedy)
+
+    def _shown_as_output(self, plain: Plain) -> str:
+        """How a reader comes to take the fence for what the block above prints, if so."""
         blocks = self.page.blocks
-        if (
-            plain.language == "text"
-            and blocks
-            and not self.page.is_lab
-            and not any(self.lines[n].strip() for n in range(blocks[-1].last + 1, plain.line - 1))
-        ):
-            self.page.problem(
-                plain.line,
-                "a text fence right below a block, which nobody checks",
-                "put <!--pytest-codeblocks:expected-output--> above it",
-            )
-        elif plain.language in ("text", "markdown") and _is_program(plain.text):
-            self.page.problem(
-                plain.line, "Python in a fence that is not run", "write ```python, or a listing"
-            )
+        if plain.language not in OUTPUT_LIKE or not blocks or self.page.is_lab:
+            return ""
+        between = [self.lines[n] for n in range(blocks[-1].last + 1, plain.line - 1)]
+        said = [line.strip() for line in between if line.strip()]
+        if not said:
+            return "right below a block"
+        if any(re.match(r"#{1,6}\s", line) for line in between):
+            return ""
+        if blocks[-1].silent and plain.language == "text":
+            return "after a silent block"
+        return "introduced as an output" if INTRODUCED.search(said[-1]) else ""
 
 
 def refuse(page: Page, number: int, body: str) -> None:
@@ -243,8 +266,24 @@ def refuse(page: Page, number: int, body: str) -> None:
         "cont": "blocks stand alone: repeat what this one needs",
         "skip": "write <!--proseproof: skip: the reason-->",
         "expected-output-ignore-whitespace": "write <!--pytest-codeblocks:expected-output-->",
-    }.get(word, "write <!--proseproof: …--> (gpu, silent, skip: reason, raises Error)")
+    }.get(word, "write <!--proseproof: …--> (silent, skip: reason, raises Error: words)")
     page.problem(number + 1, f"<!--{body}--> is refused", remedy)
+
+
+def _is_code_in(plain: Plain) -> bool:
+    """True for a fence that holds Python, though its language says that it does not."""
+    if re.search(r"^\s*(>>>|In \[\d*\]:) ", plain.text, re.MULTILINE):
+        return True
+    if plain.language == "diff":
+        files = re.findall(r"^(?:---|\+\+\+) .*", plain.text, re.MULTILINE)
+        if re.search(r"\.(?!py\b)[a-z]+\b", " ".join([plain.info, *files])):
+            return False  # it changes a file that is not Python
+        lines = [line for line in plain.text.splitlines() if line not in files]
+        added = [line[1:] for line in lines if line.startswith("+")]
+        after = [line[1:] for line in lines if not line.startswith(("-", "@@"))]
+        texts = [textwrap.dedent("\n".join(one)) for one in (added, after)]
+        return any(map(_is_program, texts))
+    return plain.language in ("text", "markdown") and _is_program(plain.text)
 
 
 def _is_program(text: str) -> bool:
@@ -253,7 +292,22 @@ def _is_program(text: str) -> bool:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):
         return False
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.For)
-    return any(isinstance(node, kinds) for node in body) or any(
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in body
-    )
+    return any(map(_does_something, body))
+
+
+def _does_something(node: ast.stmt) -> bool:
+    """False for what may be words: `pass`, `name: value`, an expression that calls nothing."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call)
+    if isinstance(node, ast.AnnAssign):
+        return node.value is not None
+    return not isinstance(node, ast.Pass | ast.Break | ast.Continue)
+
+
+def _is_code(title: str) -> bool:
+    """True for a title such as n == 4, f(x) or (2, 3); not for words or a path."""
+    try:
+        ast.parse(title)
+    except (SyntaxError, ValueError):
+        return False
+    return re.search(r"\w[(\[]|[=<>]|^[(\[]", title) is not None

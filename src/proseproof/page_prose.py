@@ -18,7 +18,12 @@ LINK = re.compile(
     r"\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)",
 )
 REFERENCE = re.compile(r"^\s*\[(?!\^)(?P<text>[^\]]+)\]:\s+(?P<target>\S+)")
-HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>")
+REFERRED = re.compile(r"(?<!\\)\[(?P<text>[^\[\]]+)\]\[(?P<name>[^\[\]]*)\]")
+HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>", re.IGNORECASE)
+# A key on the keyboard is no code.
+HTML_CODE = re.compile(r"<(pre|code|tt|samp|kbd(?!>[\w+ -]{1,12}</kbd>))(?=[\s>])", re.IGNORECASE)
+QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
+RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 CONTAINER = re.compile(r"^\s*(?:!!!|\?\?\?\+?|===[!+]?|[-*+]\s|\d+[.)]\s|\[\^[^\]]+\]:|:\s)")
 
 
@@ -27,6 +32,9 @@ class ProseReader:
 
     def __init__(self, page: Page, prose: list[str]) -> None:
         self.page, self.prose = page, prose
+        self.foreign: dict[int, str] = {}  # comments for others, by line
+        self.referred: list[tuple[int, str]] = []
+        self.defined: set[str] = set()
 
     def read(self) -> None:
         """Put everything that stands in the prose on the page."""
@@ -34,6 +42,7 @@ class ProseReader:
         self._tables()
         self._indented_code()
         self._prose()
+        self._references()
         self._figures()
         self._sections()
 
@@ -59,6 +68,8 @@ class ProseReader:
                     f"<!--{body}--> stands before nothing",
                     "put it right above its block",
                 )
+            else:
+                self.foreign[number + 1] = f"{self.foreign.get(number + 1, '')}<!--{body}-->"
         kept = re.sub(
             r"<!--(?!\s*proseproof\s*:\s*shapes\b).*?(?:-->|\Z)",
             lambda match: "\n" * match[0].count("\n"),
@@ -92,19 +103,22 @@ class ProseReader:
     def _indented_code(self) -> None:
         """Report text that Markdown shows as code because it is indented by four."""
         levels = [0]
-        blank = True
-        for number, line in enumerate(self.prose):
+        blank, quoted = True, False
+        for number, whole in enumerate(self.prose):
+            line = QUOTE.sub("", whole)
+            if (line != whole) is not quoted:
+                levels, blank, quoted = [0], True, line != whole
             if not line.strip():
                 blank = True
                 continue
             indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
             while indent < levels[-1]:
                 levels.pop()
-            if CONTAINER.match(line):
+            if CONTAINER.match(line) and not RULE.match(line):
                 levels.append(indent + 1)
             elif blank and indent >= max(4, 4 * -(-levels[-1] // 4) + 4):
                 self.page.problem(number + 1, "indented code, which nobody runs", "write a fence")
-            blank = False
+            blank = bool(HEADING.match(line) or RULE.match(line))
 
     def _prose(self) -> None:
         start: int | None = None
@@ -137,10 +151,10 @@ class ProseReader:
         if re.search(r"(?<!\\)`", bare):
             place = line + bare[: bare.index("`")].count("\n")
             page.problem(place, "a code span that is not closed", "close it with a backtick")
-        shown_code = re.search(r"<(pre|code)\b", bare)
-        if shown_code:
+        for shown_code in HTML_CODE.finditer(bare):
             place = line + bare.count("\n", 0, shown_code.start())
-            page.problem(place, f"<{shown_code[1]}> shows code that nobody runs", "write a fence")
+            message = f"<{shown_code[1]}> shows code that nobody runs"
+            page.problem(place, message, "write a fence, or a span between backticks")
         if "--8<--" in bare:
             place = line + bare.count("\n", 0, bare.index("--8<--"))
             page.problem(place, "an include outside a listing", "quote it in a ```python fence")
@@ -155,13 +169,23 @@ class ProseReader:
             reference = REFERENCE.match(one)
             if reference:
                 page.links.append(Link(line + number, "", reference["target"], False))
-            for tag in HTML_LINK.finditer(one):
-                source = re.search(r'(?:href|src)="([^"]*)"', tag["attrs"])
-                alt = re.search(r'alt="([^"]*)"', tag["attrs"])
-                if source:
-                    figure = tag["tag"] == "img"
-                    words = alt[1] if alt else ""
-                    page.links.append(Link(line + number, words, source[1], figure))
+                self.defined.add(reference["text"].lower())
+        for tag in HTML_LINK.finditer(bare):
+            place = line + bare.count("\n", 0, tag.start())
+            source = _attribute(tag["attrs"], "href|src")
+            if source is not None:
+                words = _attribute(tag["attrs"], "alt") or ""
+                page.links.append(Link(place, words, source, tag["tag"].lower() == "img"))
+        for match in REFERRED.finditer(re.sub(r"\$[^$\n]+\$", "", bare)):
+            place = line + bare.count("\n", 0, match.start())
+            self.referred.append((place, match["name"] or match["text"]))
+
+    def _references(self) -> None:
+        """Report `[words][name]` whose name no line defines: a reader sees the brackets."""
+        for line, name in self.referred:
+            if name.lower() not in self.defined:
+                remedy = f"[words](target), or define it on a line of its own: [{name}]: target"
+                self.page.problem(line, f"the reference [{name}] is defined nowhere", remedy)
 
     def _figures(self) -> None:
         """Report a drawing that is not shown, and one that is shown and that no block draws."""
@@ -180,11 +204,19 @@ class ProseReader:
             page.problem(shown[path], f"no block of this page draws {path}", remedy)
 
     def _sections(self) -> None:
-        """Prose of each section, with the comments of its blocks but without code and outputs."""
+        """Prose of each section: without code and outputs, but with the comments and the title of
+        its blocks, with fences that are not code, and with comments for others."""
         lines = list(self.prose)
         for block in self.page.blocks:
             for number, comment in _comments_in(block):
                 lines[number - 1] = comment
+            lines[block.line - 1] += block.info
+        for plain in self.page.plains:
+            lines[plain.line - 1] = plain.info
+            for number, text in enumerate(plain.text.splitlines(), plain.line):
+                lines[number] = text
+        for line, comment in self.foreign.items():
+            lines[line - 1] += comment
         marks = [(heading.line, heading.anchor) for heading in self.page.headings]
         bounds = [(1, ""), *marks, (len(lines) + 1, "")]
         for (begin, anchor), (end, _) in pairwise(bounds):
@@ -204,3 +236,10 @@ def _comments_in(block: Block) -> list[tuple[int, str]]:
     except (tokenize.TokenError, SyntaxError):
         return found
     return found
+
+
+def _attribute(attributes: str, names: str) -> str | None:
+    """What an HTML attribute is set to, in quotes of either kind or in none."""
+    pattern = rf"(?<![\w-])(?:{names})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
+    match = re.search(pattern, attributes, re.IGNORECASE)
+    return next((one for one in match.groups() if one is not None), "") if match else None

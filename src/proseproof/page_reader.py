@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
 
-from proseproof.page import Block, Page
+from proseproof.page import WORDS, Block, Page
 from proseproof.page_fences import FenceReader
 from proseproof.page_prose import ProseReader
 
@@ -61,7 +61,7 @@ def _fill(page: Page, lines: list[str], cells: list[Block]) -> Page:
 
 
 def _front_matter(page: Page, lines: list[str], prose: list[str]) -> None:
-    """Read the front matter and leave it empty in `prose`."""
+    """Read the front matter, and leave nothing of it in `prose` but the words that readers see."""
     first = next((n for n, line in enumerate(lines) if line.strip()), None)
     if first is None or lines[first].rstrip() != "---":
         return
@@ -83,3 +83,7 @@ def _front_matter(page: Page, lines: list[str], prose: list[str]) -> None:
         front = {}
     page.front = {key: value for key, value in front.items() if key != "jupyter"}
     prose[first : ends[0] + 1] = [""] * (ends[0] + 1 - first)
+    for name in WORDS:
+        if isinstance(said := page.front.get(name), str):
+            places = [n for n in range(first, ends[0]) if re.match(rf"{name}\s*:", lines[n])]
+            prose[places[0] if places else first] = " ".join(said.split())

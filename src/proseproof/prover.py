@@ -18,7 +18,9 @@ from pytest_codeblocks.plugin import TestBlock
 from proseproof import (
     accelerator,
     accounted,
+    block_modules,
     covered_ids,
+    dependencies,
     figures,
     freshness,
     interpreter_state,
@@ -53,6 +55,16 @@ from proseproof.report import (
 )
 
 UPDATE = "python -m proseproof update"
+
+
+# What a slip of the pen raises: never meant unless it is named.
+SLIPS = (NameError, AttributeError, SyntaxError, ImportError)
+
+
+def _is_meant(error: BaseException, name: str) -> bool:
+    """True when the error is of the named type, or of a kind of it."""
+    kinds = type(error).__mro__[: 1 if isinstance(error, SLIPS) else None]
+    return name in {kind.__name__ for kind in kinds}
 
 
 class PageProof:
@@ -150,18 +162,18 @@ class PageProof:
         return []
 
     def _run(self, block: Block, spans: list[Span]) -> tuple[Run, list[Finding]]:
-        wanted = any(shape_comments.parse_dims(span.text) is not None for span in spans)
-        run = self._once(block, wanted)
+        run = self._once(block)
         self.note_run(run)
-        found = self.errors(run)
+        found = self.errors(run) or self.not_imported(block)
         if not found:
+            found += self._unsaid(run)
             found += self._output(run)
             found += self.sentences(run, spans)
             if run.drew_unseeded:
                 found += second_runs.depends_on_seed(self, run, spans)
             program = ("gpu", language_pairs.tree_of(block.code))
             if block.gpu and program not in self.project.done:
-                rehearsed = second_runs.rehearsed(self, block)
+                rehearsed = second_runs.rehearsed(self, block, run)
                 found += rehearsed
                 if not rehearsed:
                     self.project.done.add(program)
@@ -169,18 +181,21 @@ class PageProof:
             self.unjudged(block, spans)
         return run, found
 
-    def _once(self, block: Block, wanted: bool) -> Run:
+    def _once(self, block: Block) -> Run:
         """The block's run; one that ended well serves the same program in the other language."""
-        outside = accelerator.without_accelerator() if block.gpu else None
+        on_cpu = accelerator.OnCpu(self.page.path, block.first) if block.gpu else None
         try:
             comments = tuple(shape_comments.comments_of(block.code)[0].items())
         except (SyntaxError, tokenize.TokenError):
             return execute(self.page, block)
-        program = (language_pairs.tree_of(block.code), comments, block.gpu, block.raises, wanted)
+        program = (language_pairs.tree_of(block.code), comments, block.raises)
         kept = self.project.runs.pop(program, None)
         if kept is not None and kept.page is not self.page:
             return replace(kept, page=self.page, block=block)
-        run = execute(self.page, block, shapes_wanted=wanted, within=outside)
+        # A mode around what is compiled would be compiled with it.
+        stage = on_cpu.stage(listening="compile(" not in block.code) if on_cpu else None
+        run = execute(self.page, block, within=stage)
+        run.on_cpu = on_cpu
         if not self.errors(run):
             self.project.runs[program] = run
         return run
@@ -193,14 +208,27 @@ class PageProof:
             remedy = "leave the working directory alone, or go back"
             message = "the block changes the working directory"
             found.append(Finding(path, block.line, message, run.moved_to, remedy))
+        for line, name in run.patched:
+            message = f"the block changes {name}, which other code uses too"
+            remedy = "put it back: with unittest.mock.patch.object(…), say"
+            found.append(Finding(path, line, message, remedy=remedy))
         error = run.error
-        if block.raises is not None:
-            names = {one.__name__ for one in type(error).__mro__} if error else set()
-            wanted = block.raises.rpartition(".")[2]
+        failed = run.watch.failed
+        for line, wrong in failed:  # whatever the block's own code caught
+            detail = run.traceback() if wrong is error else ""
+            found.append(Finding(path, line, str(wrong), detail, wrong.remedy))
+        if any(wrong is error for _, wrong in failed):
+            pass
+        elif block.raises is not None:
+            name, _, words = block.raises.partition(": ")
+            wanted = name.rpartition(".")[2]
             if error is None:
                 found.append(Finding(path, block.line, f"the block does not raise {wanted}"))
-            elif wanted not in names or wanted in ("object", "BaseException"):
+            elif not _is_meant(error, wanted):
                 message = f"the block raises {type(error).__name__}, not {wanted}"
+                found.append(Finding(path, run.error_line(), message, run.traceback()))
+            elif words not in str(error):
+                message = f"the block raises another {wanted}: {words!r} is not in its message"
                 found.append(Finding(path, run.error_line(), message, run.traceback()))
         elif error is not None:
             line = run.error_line()
@@ -214,13 +242,36 @@ class PageProof:
             elif is_window(error):
                 message = f"the block opens a window: {message}"
                 remedy = "keep the figure and leave out show()"
-            elif isinstance(error, shape_comments.ShapeError):
-                remedy = "write the true shape into the comment"
             found.append(Finding(path, line, message, run.traceback(), remedy))
         for line in run.unrun_comments:
-            message = "this shape comment was never checked: its line makes no tensor or never ran"
+            message = "this comment was never checked: its line makes nothing or never ran"
             found.append(Finding(path, line, message, remedy="move or remove the comment"))
+        if not found:
+            last = block.first + len(block.code.splitlines())
+            little = shape_comments.says_nothing(run.watch, block.first, last)
+            found += [Finding(path, line, said, remedy=remedy) for line, said, remedy in little]
         return found
+
+    def not_imported(self, block: Block, above: str = "") -> list[Finding]:
+        """Modules that are there because other code has loaded them; `above` are earlier cells."""
+        return [
+            Finding(
+                self.page.path,
+                line + block.first - 1,
+                f"AttributeError in a fresh interpreter: nothing here imports {name}",
+                remedy=f"add import {name}",
+            )
+            for line, name in block_modules.not_imported(block.code, above)
+        ]
+
+    def _unsaid(self, run: Run) -> list[Finding]:
+        """An error of which the page says no more than the type: another one would do as well."""
+        raises = run.block.raises
+        if raises is None or ": " in raises or self._shows(run):
+            return []
+        message = f"nothing says which {raises} the block raises"
+        remedy = f"show it as the output, or write raises {raises}: words of its message"
+        return [Finding(self.page.path, run.error_line(), message, run.last_line, remedy)]
 
     def printed(self, run: Run) -> str:
         """What the page has to show: what was printed, and the error when the page shows it."""
@@ -261,10 +312,8 @@ class PageProof:
     def sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
         judge = Judge(self.settings, self.page, run, self.code)
         found = self._judge(judge, spans)
-        blocks = self.page.blocks
         for table in self.page.tables:
-            above = [block for block in blocks if block.line < table.line] or blocks[:1]
-            if above[-1] is run.block:
+            if shape_tables.block_of(self.page, table) is run.block:
                 claims, wrong = shape_tables.check(self.page, table, judge.values)
                 self.entry.claims += claims
                 found += wrong
@@ -277,8 +326,10 @@ class PageProof:
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
         found = []
         # The next cell of a lab goes on with the state; a block starts afresh anyway.
-        with interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext():
+        stage = interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext()
+        with stage, dependencies.opened() as opened:
             verdicts = [judge.judge(span) for span in spans]
+        self.opened |= opened
         for verdict in verdicts:
             span = verdict.span
             self.entry.claims.append(ClaimEntry(span.line, span.text, verdict.rule, verdict.word))

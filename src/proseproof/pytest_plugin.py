@@ -18,6 +18,7 @@ import pytest
 from pytest_codeblocks.plugin import MarkdownFile, TestBlock
 
 from proseproof import github_annotations, report, shape_comments, since, workers
+from proseproof.accounted import nobody_checks
 from proseproof.messages import Finding, ProofError
 from proseproof.project import Project, check_project
 from proseproof.prover import PageProof
@@ -59,6 +60,7 @@ class Session:
         self.touched: since.Touched | None = None
         self.left_out: list[str] = []
         self.finder = shape_comments.Finder(settings.rewrite)
+        self.collected: set[str] = set()
         self.never_ran: list[Finding] = []
         self.done: list[report.PageEntry] = []
         self.ran: set[tuple[str, int]] = set()
@@ -74,6 +76,7 @@ class Session:
     def gather(self) -> None:
         """Take in what this process itself has proved."""
         keeper = self.project.keeper
+        self.collected |= {*self.proofs}
         self.done += [proof.entry for path, proof in self.proofs.items() if not self.left[path]]
         self.ran |= {place for place, one in shape_comments.registry.items() if one.ran}
         self.ran |= keeper.ran
@@ -83,29 +86,47 @@ class Session:
     def to_send(self) -> str:
         """What a worker tells the process that started it."""
         done = [asdict(entry) for entry in self.done]
-        return json.dumps(
-            [done, sorted(self.ran), sorted(self.kept), self.redone, self.left_out, self.deselected]
-        )
+        sets = [sorted(self.collected), sorted(self.ran), sorted(self.kept)]
+        return json.dumps([done, *sets, self.redone, self.left_out, self.deselected])
 
     def receive(self, text: str) -> None:
         """Take in what a worker has proved."""
-        done, ran, kept, redone, left_out, deselected = json.loads(text)
+        done, collected, ran, kept, redone, left_out, deselected = json.loads(text)
         self.done += [report.page_from(entry) for entry in done]
+        self.collected |= set(collected)
         self.ran |= {(path, line) for path, line in ran}
         self.kept |= set(kept)
         self.redone |= redone
         self.left_out, self.deselected = left_out, deselected
 
+    def unproved(self) -> list[Finding]:
+        """Pages in what pytest was asked to run that it passed over, as it does docs/build."""
+        if self.deselected or self.config.option.ignore or self.config.option.ignore_glob:
+            return []
+        root = self.settings.root
+        asked = [self.config.invocation_params.dir / one for one in self.config.args]
+        if self.config.args_source is not pytest.Config.ArgsSource.ARGS:
+            asked = [root]
+        message = "this page has no proof: pytest did not collect it"
+        remedy = "move it, or let pytest into its folder: norecursedirs and testpaths decide"
+        return [
+            Finding(path, 1, message, remedy=remedy)
+            for path in self.project.paths()
+            if path not in self.collected and any((root / path).is_relative_to(a) for a in asked)
+        ]
+
     def unrun(self) -> list[Finding]:
-        """Shape comments in the source whose line no test ran."""
+        """Comments in the source that no test checked, or that nothing can check."""
         root = self.settings.root
         found = []
         for name in self.settings.rewrite:
             for file in source_files(root, name):
-                ends, alone, _ = shape_comments.comments_of(file.read_text(encoding="utf-8"))
+                path = file.relative_to(root).as_posix()
+                source = file.read_text(encoding="utf-8")
+                ends, alone, unchecked = shape_comments.comments_of(source)
+                found += [nobody_checks(path, line, *said) for line, *said in unchecked]
                 for line in sorted({*ends, *alone}):
                     if (str(file), line) not in self.ran:
-                        path = file.relative_to(root).as_posix()
                         message = "this shape comment was never checked: no test runs its line"
                         found.append(
                             Finding(path, line, message, "", "test the line, or remove it")
@@ -255,7 +276,7 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write the report, and look for shape comments that never ran."""
+    """Write the report, and look for pages and shape comments that never ran."""
     ours = session.config.stash.get(KEY, None)
     if ours is None:
         return
@@ -266,8 +287,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if ours.done and not session.config.option.collectonly:
         file = ours.settings.root / ours.settings.report
         report.merge(report.load(file), ours.done, ours.project.paths()).save(file)
-    if ours.is_whole and exitstatus == pytest.ExitCode.OK:
-        ours.never_ran = ours.unrun()
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        ours.never_ran = ours.unproved()
+        if ours.is_whole and exitstatus == pytest.ExitCode.OK:
+            ours.never_ran += ours.unrun()
         if ours.never_ran:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and ours.left_out:
@@ -296,15 +319,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         say(
             f"proseproof: left out, as nothing touches them: {len(pages)} pages, {tests} test files"
         )
-    if not session.done:
-        return
     for finding in session.never_ran:
         say(str(finding), red=True)
+    if not session.done:
+        return
     entries = session.done
     shown, accounted = sum(one.shown for one in entries), sum(one.accounted for one in entries)
-    claims = sum(one.claims_checked for one in entries)
+    claims = sum(one.claims_judged for one in entries)
+    mentions = sum(one.mentions_found for one in entries)
     hold = "1 claim holds" if claims == 1 else f"{claims} claims hold"
-    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}")
+    exist = ", 1 mention exists" if mentions == 1 else f", {mentions} mentions exist"
+    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}{exist * bool(mentions)}")
     if session.kept:
         say(f"proseproof: {len(session.kept)} pages stand as proved before; --prove-again for all")
     reasons: dict[str, list[str]] = {}

@@ -13,6 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+# Rules under which code merely exists, evaluates or is quoted.
+MENTIONS = frozenset(
+    ("name", "path", "import", "call", "expression", "quotation", "string", "command", "text")
+)
+
 
 @dataclass(frozen=True)
 class BlockEntry:
@@ -32,6 +37,16 @@ class ClaimEntry:
     span: str
     rule: str
     verdict: str
+
+    @property
+    def stands(self) -> bool:
+        """True when it was found to be as it says (or to be wrong, where it is marked so)."""
+        return self.verdict in ("holds", "proved wrong")
+
+    @property
+    def whole(self) -> bool:
+        """True when it was judged whole: another value in its place would have been false."""
+        return self.rule not in MENTIONS
 
 
 @dataclass(frozen=True)
@@ -91,9 +106,14 @@ class PageEntry:
         return sum(block.verdict == "holds" for block in self.blocks)
 
     @property
-    def claims_checked(self) -> int:
-        """How many spans were judged and found true (or proved wrong, where marked so)."""
-        return sum(claim.verdict in ("holds", "proved wrong") for claim in self.claims)
+    def claims_judged(self) -> int:
+        """How many spans were judged whole, and hold."""
+        return sum(claim.stands and claim.whole for claim in self.claims)
+
+    @property
+    def mentions_found(self) -> int:
+        """How many spans name, call or quote something that is there."""
+        return sum(claim.stands and not claim.whole for claim in self.claims)
 
     @property
     def proved(self) -> bool:
@@ -126,7 +146,8 @@ class Report:
             "accounted": sum(page.accounted for page in pages),
             "blocks": sum(page.blocks_run for page in pages),
             "skipped": sum(block.kind == "skipped" for page in pages for block in page.blocks),
-            "claims": sum(page.claims_checked for page in pages),
+            "claims": sum(page.claims_judged for page in pages),
+            "mentions": sum(page.mentions_found for page in pages),
             "outputs": sum(len(page.outputs) for page in pages),
             "listings": sum(len(page.listings) for page in pages),
             "findings": sum(len(page.findings) for page in pages),

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import re
+from typing import TYPE_CHECKING, Any
 
-from proseproof import accelerator, language_pairs, outputs
+from proseproof import accelerator, interpreter_state, language_pairs, outputs, shape_comments
 from proseproof.claims import Judge
-from proseproof.execution import SEED, Run, execute
+from proseproof.device_code import chooses
+from proseproof.execution import ROUNDS, SEED, Run, empty_scratch, execute
 from proseproof.messages import Finding, diff
 from proseproof.page import Block, Span
 
 if TYPE_CHECKING:
     from proseproof.prover import PageProof
 
+WHERE = "on a made-up accelerator"
+MOVE = "create every tensor on the device, or move it there"
+
 
 def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Finding]:
     """A reader starts from another random state: nothing shown may depend on it."""
     block = run.block
     judged = [span for span in spans if span.mark != "text"]
-    if not judged and not proof.printed(run):
+    comments = shape_comments.values_of(block.code)
+    if not judged and not comments and not proof.printed(run):
         return []
     # The other language runs the same program and says the same of it: once is enough.
     shown = block.output.text if block.output else ""
@@ -26,15 +33,18 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
         "seed",
         language_pairs.tree_of(block.code),
         shown,
+        *comments,
         *(span.said for span in judged),
     )
     if asked in proof.project.done:
         return []
-    again = execute(proof.page, block, seed=SEED + 1, shapes_wanted=bool(judged))
+    again = execute(proof.page, block, seed=SEED + 1)
     message = "the block draws random numbers without a seed, and what is shown depends on them"
     detail = ""
     if again.last_line != run.last_line:
         detail = diff(run.last_line, again.last_line, "one run", "another run")
+    elif again.watch.failed:
+        detail = str(again.watch.failed[0].error)
     elif block.output is not None and not outputs.same(proof.printed(run), proof.printed(again)):
         detail = diff(proof.printed(run), proof.printed(again), "one run", "another run")
     else:
@@ -56,22 +66,75 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
     return [Finding(proof.page.path, block.line, message, detail, f"add {seeds[0]}")]
 
 
-def rehearsed(proof: PageProof, block: Block) -> list[Finding]:
-    """A GPU block on a made-up accelerator, and on CUDA where there is one."""
+def rehearsed(proof: PageProof, block: Block, cpu: Run | None = None) -> list[Finding]:
+    """A block for a GPU on a made-up accelerator, and on CUDA where there is one.
+
+    With `cpu`, the run on the CPU, tensors are said to have the values that they had there.
+    """
     found = []
-    rehearsal = accelerator.Rehearsal()
+    path = proof.page.path
+    rehearsal = accelerator.Rehearsal(path, block.first, cpu.on_cpu if cpu else None)
     run = execute(proof.page, block, accelerator=accelerator.name(), within=rehearsal.stage())
-    where = "on a made-up accelerator"
-    remedy = "create every tensor on the device, or move it there"
-    left = ", ".join(map(str, rehearsal.left))
-    left = f" (left on the CPU: what line {left} made)" if left else ""
-    if run.error is not None and block.raises is None:
-        message = f"{where}: {run.last_line.splitlines()[0]}{left}"
-        found.append(Finding(proof.page.path, run.error_line(), message, run.traceback(), remedy))
-    elif not rehearsal.used:
-        message = f"{where}, the block puts nothing on the device{left}"
-        found.append(Finding(proof.page.path, block.line, message, remedy=remedy))
+    if block.raises is not None and cpu is not None:
+        found += _other_error(cpu, run)
+    elif run.error is not None and block.raises is None:
+        found.append(_broken(run, rehearsal))
+    elif not rehearsal.used and chooses(block.code):
+        found.append(_unused(path, block.line, rehearsal))
     if accelerator.has_cuda():
         run = execute(proof.page, block)
         found += [one for one in proof.errors(run)]
     return found
+
+
+def _other_error(cpu: Run, run: Run) -> list[Finding]:
+    """A block that raises raises the same on the accelerator, in the same line."""
+    error, meant = run.error, type(cpu.error)
+    line = run.block.first - cpu.block.first + cpu.error_line()
+    speak = ["device" in str(one) for one in (cpu.error, error)]  # of devices, as torch words it
+    if isinstance(error, meant) and run.error_line() == line and speak[0] == speak[1]:
+        return []
+    came = run.last_line.splitlines()[0] if error is not None else "nothing"
+    message = f"{WHERE}, the block raises {came}; on the CPU, {meant.__name__} in line {line}"
+    detail = run.traceback() if error is not None else ""
+    return [Finding(run.page.path, run.error_line(), message, detail)]
+
+
+def rehearsed_lab(proof: PageProof, on_cpu: accelerator.OnCpu) -> list[Finding]:
+    """The cells of a lab that is for a GPU too, on a made-up accelerator.
+
+    Its loops are left when they have shown what they do; from there on, only what is said of
+    devices counts, for what the rest of a loop would have made is missing.
+    """
+    page = proof.page
+    rehearsal = accelerator.Rehearsal(page.path, on_cpu=on_cpu)
+    shared: dict[str, Any] = {ROUNDS: rehearsal.bounded}
+    with interpreter_state.restored(windows=True), rehearsal.stage():
+        os.chdir(empty_scratch())
+        interpreter_state.seed(SEED)
+        for block in page.blocks:
+            run = execute(page, block, shared=shared, accelerator=accelerator.name())
+            if isinstance(run.error, accelerator.TooLong):
+                message = f"{WHERE}, the lab {run.error}: what follows is not rehearsed"
+                remedy = "write the loop into a cell, where it is cut short"
+                return [Finding(page.path, run.error_line(), message, run.traceback(), remedy)]
+            if run.error and (not rehearsal.cut or re.search("device|cpu", str(run.error))):
+                return [_broken(run, rehearsal)]
+    if not rehearsal.used and any(chooses(block.code) for block in page.blocks):
+        return [_unused(page.path, page.blocks[0].line, rehearsal)]
+    return []
+
+
+def _broken(run: Run, rehearsal: accelerator.Rehearsal) -> Finding:
+    message = f"{WHERE}: {run.last_line.splitlines()[0]}{_left(rehearsal)}"
+    return Finding(run.page.path, run.error_line(), message, run.traceback(), MOVE)
+
+
+def _unused(path: str, line: int, rehearsal: accelerator.Rehearsal) -> Finding:
+    message = f"{WHERE}, nothing is put on the device{_left(rehearsal)}"
+    return Finding(path, line, message, remedy=MOVE)
+
+
+def _left(rehearsal: accelerator.Rehearsal) -> str:
+    left = ", ".join(map(str, rehearsal.left))
+    return f" (left on the CPU: what line {left} made)" if left else ""

@@ -1,8 +1,8 @@
 """Shape comments that are asserted: `x = f(y)  # (batch, seq_len, d_model)`.
 
 The source is rewritten on its way into the interpreter: behind each line that ends in such a
-comment goes a check of what the line assigned, returned or made. Line numbers stay; under
-`torch.compile` the check folds away, since `is_compiling()` is a constant there.
+comment, or in a value, goes a check of what the line assigned, returned or made. Line numbers
+stay; under `torch.compile` the check folds away, since `is_compiling()` is a constant there.
 """
 
 from __future__ import annotations
@@ -16,39 +16,51 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from proseproof.shape_dims import Shape as Shape
+from proseproof.shape_dims import ShapeError as ShapeError
+from proseproof.shape_dims import agree as agree
+from proseproof.shape_dims import evaluate as evaluate
+from proseproof.shape_dims import parse_dims as parse_dims
+from proseproof.shape_like import is_size_list, looks_like_shape, sizes_named
 from proseproof.shape_rewriter import CHECK, COMPILING, DIMS, Rewriter
-
-Shape = tuple[int, ...]
-
-
-class ShapeError(AssertionError):
-    """A shape comment does not hold."""
+from proseproof.value_comments import (
+    Value,
+    ValueCommentError,
+    lines_with_value,
+    looks_like_value,
+    parse_value,
+)
 
 
 @dataclass
 class Comment:
-    """One shape comment of one source file, and whether its line ever ran."""
+    """One comment of one source file that is asserted, and whether it ever was.
+
+    What stands in square brackets is a shape where the line makes a tensor, and else a value.
+    """
 
     path: str
     line: int
     text: str
-    dims: ast.Tuple
+    dims: ast.Tuple | None
+    value: Value | None = None
     ran: bool = False
 
     @functools.cached_property
     def nested(self) -> bool:
         """True for a comment that names several shapes: `((a, b), (c, d))`."""
-        return bool(self.dims.elts) and isinstance(self.dims.elts[0], ast.Tuple)
+        return self.dims is not None and any(isinstance(one, ast.Tuple) for one in self.dims.elts)
 
     @functools.cached_property
     def parts(self) -> list[tuple[ast.Tuple, str, list[str]]]:
         """Each shape that is named, as a tree, as text, and the names in it."""
-        shapes = self.dims.elts if self.nested else [self.dims]
+        shapes = self.dims.elts if self.dims and self.nested else [self.dims]
         return [
             (one, ast.unparse(one), [n.id for n in ast.walk(one) if isinstance(n, ast.Name)])
             for one in shapes
@@ -62,129 +74,27 @@ class Watch:
 
     path: str = ""
     bindings: dict[str, int] = field(default_factory=dict)
-    asserted: set[str] = field(default_factory=set)
-    shapes: set[Shape] = field(default_factory=set)
+    failed: list[Failure] = field(default_factory=list)
+    free: dict[int, set[str]] = field(default_factory=dict)
+    alike: dict[tuple[int, str], set[tuple[str, str]]] = field(default_factory=dict)
+
+    def note_names(self, line: int, said: str, new: Iterable[str], sizes: dict[str, int]) -> None:
+        """Keep the names that only this comment binds, and those that it cannot tell apart."""
+        self.free.setdefault(line, set()).update(new)
+        names = sorted(sizes)
+        same = {(a, b) for a in names for b in names if a < b and sizes[a] == sizes[b]}
+        self.alike[line, said] = self.alike.get((line, said), same) & same
+
+
+class Failure(NamedTuple):
+    """A comment that did not hold, whatever became of the error, and the page's line that ran."""
+
+    line: int
+    error: ShapeError | ValueCommentError
 
 
 registry: dict[tuple[str, int], Comment] = {}
 watches: list[Watch] = []
-
-
-def parse_dims(text: str) -> ast.Tuple | None:
-    """The tuple that a comment or span writes, when every item can be a size."""
-    text = text.strip()
-    if not (text.startswith("(") and text.endswith(")")):
-        return None
-    try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    if not isinstance(node, ast.Tuple) or not text_is_tuple(text):
-        return None
-    if node.elts and all(isinstance(item, ast.Tuple) for item in node.elts):
-        inner = [item for item in node.elts if isinstance(item, ast.Tuple)]
-        return node if all(_is_dim(dim) for item in inner for dim in item.elts) else None
-    return node if all(_is_dim(item) for item in node.elts) else None
-
-
-def text_is_tuple(text: str) -> bool:
-    """True when the outer parentheses are the tuple's own, as in `(a, b)` but not `(a), (b)`."""
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0:
-            return place == len(text) - 1
-    return False
-
-
-def _is_dim(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return node.value is ... or (isinstance(node.value, int) and node.value is not True)
-    if isinstance(node, ast.Name):
-        return True
-    if isinstance(node, ast.BinOp):
-        kinds = (ast.Mult, ast.Div, ast.FloorDiv, ast.Add, ast.Sub)
-        return isinstance(node.op, kinds) and _is_dim(node.left) and _is_dim(node.right)
-    return False
-
-
-def evaluate(node: ast.expr, sizes: dict[str, int]) -> int | None:
-    """The size that an item stands for, or None while one of its names is free."""
-    if isinstance(node, ast.Constant):
-        return int(node.value)  # type: ignore[arg-type]
-    if isinstance(node, ast.Name):
-        return sizes.get(node.id)
-    assert isinstance(node, ast.BinOp)
-    left, right = evaluate(node.left, sizes), evaluate(node.right, sizes)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Mult):
-        return left * right
-    if isinstance(node.op, ast.Add):
-        return left + right
-    if isinstance(node.op, ast.Sub):
-        return left - right
-    if right == 0 or left % right:
-        raise ShapeError(f"{ast.unparse(node)} is {left} / {right}, which leaves a rest")
-    return left // right
-
-
-def agree(dims: ast.Tuple, shape: Sequence[int], sizes: dict[str, int]) -> dict[str, int]:
-    """The names that the comparison binds; ShapeError when shape and dims disagree."""
-    items = dims.elts
-    gaps = [
-        n for n, item in enumerate(items) if isinstance(item, ast.Constant) and item.value is ...
-    ]
-    if len(gaps) > 1:
-        raise ShapeError(f"{ast.unparse(dims)} has more than one ...")
-    if gaps:
-        missing = len(shape) - len(items) + 1
-        if missing < 0:
-            raise ShapeError(
-                f"{ast.unparse(dims)} has at least {len(items) - 1} axes, the shape is {shape}"
-            )
-        pairs = [*zip(items[: gaps[0]], shape, strict=False)]
-        pairs += zip(items[gaps[0] + 1 :], shape[gaps[0] + missing :], strict=True)
-    elif len(items) != len(shape):
-        raise ShapeError(f"{ast.unparse(dims)} has {len(items)} axes, the shape is {tuple(shape)}")
-    else:
-        pairs = [*zip(items, shape, strict=True)]
-    bound = dict(sizes)
-    new: dict[str, int] = {}
-    later = []
-    for item, size in pairs:
-        if isinstance(item, ast.Name) and item.id not in bound:
-            bound[item.id] = new[item.id] = size
-        else:
-            later.append((item, size))
-    for item, size in later:
-        value = evaluate(item, bound)
-        if value is None:
-            name, value = _solve(item, size, bound)
-            if value is None:
-                raise ShapeError(f"{ast.unparse(dims)}: nothing says what {ast.unparse(item)} is")
-            bound[name] = new[name] = value
-        elif value != size:
-            raise ShapeError(
-                f"{ast.unparse(dims)} against {tuple(shape)}: "
-                f"{ast.unparse(item)} is {value}, the axis {size}"
-            )
-    return new
-
-
-def _solve(item: ast.expr, size: int, sizes: dict[str, int]) -> tuple[str, int | None]:
-    """The one free name of a product or quotient, and what it has to be."""
-    assert isinstance(item, ast.BinOp)
-    known = evaluate(item.right, sizes)
-    if known and isinstance(item.left, ast.Name):
-        if isinstance(item.op, ast.Div | ast.FloorDiv):
-            return item.left.id, size * known
-        if isinstance(item.op, ast.Mult) and size % known == 0:
-            return item.left.id, size // known
-    known = evaluate(item.left, sizes)
-    if known and isinstance(item.right, ast.Name) and isinstance(item.op, ast.Mult):
-        return item.right.id, size // known if size % known == 0 else None
-    return "", None
 
 
 def _sizes(names: list[str], bindings: dict[str, int], frame: FrameType) -> dict[str, int]:
@@ -206,36 +116,60 @@ def _sizes(names: list[str], bindings: dict[str, int], frame: FrameType) -> dict
 
 
 def check(value: Any, path: str, line: int, bindings: dict[str, int]) -> None:
-    """Assert the shape comment of `path`:`line` for the value that the line made."""
+    """Assert the comment of `path`:`line` for the value that the line made."""
     comment = registry[path, line]
-    if value is None:  # an optional argument that was left out
-        return
-    comment.ran = True
+    frame = sys._getframe(1)
+    try:
+        if comment.value is not None and (comment.dims is None or not _has_shape(value)):
+            comment.ran = True
+            comment.value.expect(value)
+        elif value is not None:  # None: an optional argument that was left out
+            _check_shapes(comment, value, bindings, frame)
+    except (ShapeError, ValueCommentError) as error:
+        told = type(error)(f"{path}:{line}: {error}")
+        for watch in watches:
+            watch.failed.append(Failure(_line_of(watch.path, path, line, frame), told))
+        raise told from None
+
+
+def _line_of(page: str, path: str, line: int, frame: FrameType | None) -> int:
+    """The page's line at which a comment failed that stands there, or in code that it calls."""
+    if path == page:
+        return line
+    while frame is not None and frame.f_code.co_filename != page:
+        frame = frame.f_back
+    return frame.f_lineno if frame is not None else 1
+
+
+def _check_shapes(comment: Comment, value: Any, bindings: dict[str, int], frame: FrameType) -> None:
     several = isinstance(value, tuple | list) and not _is_shape(value)
     values = value if comment.nested or several else [value]
     parts = comment.parts if comment.nested else comment.parts * len(values)
     if len(parts) != len(values):
         raise ShapeError(
-            f"{path}:{line}: {comment.text} names {len(parts)} shapes, "
-            f"the line makes {len(values)} values"
+            f"{comment.text} names {len(parts)} shapes, the line makes {len(values)} values"
         )
     for one, (dims, said, names) in zip(values, parts, strict=True):
         if one is None:
             continue
+        comment.ran = True
         shape = one if _is_shape(one) else getattr(one, "shape", None)
         if shape is None:
-            raise ShapeError(f"{path}:{line}: {comment.text}: a {type(one).__name__} has no shape")
+            raise ShapeError(f"{comment.text}: a {type(one).__name__} has no shape")
         shape = tuple(shape)
-        try:
-            new = agree(dims, shape, _sizes(names, bindings, sys._getframe(1)))
-        except ShapeError as error:
-            raise ShapeError(f"{path}:{line}: {error}") from None
+        sizes = _sizes(names, bindings, frame)
+        new = agree(dims, shape, sizes)
         bindings.update(new)
         for watch in watches:
-            watch.asserted.add(said)
-            watch.shapes.add(shape)
-            if watch.path == path:
+            if watch.path == comment.path:
                 watch.bindings |= new
+                watch.note_names(comment.line, said, new, sizes | new)
+
+
+def _has_shape(value: Any) -> bool:
+    if isinstance(value, list | tuple) and not _is_shape(value):
+        return any(hasattr(one, "shape") for one in value)
+    return _is_shape(value) or hasattr(value, "shape")
 
 
 def _is_shape(value: Any) -> bool:
@@ -244,47 +178,128 @@ def _is_shape(value: Any) -> bool:
     )
 
 
+class Comments(NamedTuple):
+    """The comments of a source that are asserted, and those that a reader takes for such."""
+
+    ends: dict[int, str]
+    alone: list[int]  # a shape on a line of its own
+    unchecked: list[tuple[int, str, str]]  # line, "shape" or "value", the comment
+
+
 @functools.lru_cache(maxsize=1024)
-def comments_of(source: str) -> tuple[dict[int, str], list[int], list[tuple[int, str]]]:
-    """Shape comments at line ends; those on a line of their own; and those with other words."""
-    ends: dict[int, str] = {}
-    alone: list[int] = []
-    mixed: list[tuple[int, str]] = []
+def comments_of(source: str) -> Comments:
+    """Shapes and values at line ends; shapes on a line of their own; what only looks like one."""
+    found = Comments({}, [], [])
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT:
             continue
         line, text = token.start[0], token.string.lstrip("#").strip()
-        if parse_dims(text) is None:
-            if re.search(r"(?<![\w.\])])\(\s*\w+\s*(?:,\s*[\w*/ ]+)+,?\s*\)|torch\.Size", text):
-                mixed.append((line, token.string))
-        elif token.line[: token.start[1]].strip():
-            ends[line] = text
-        else:
-            alone.append(line)
-    return ends, alone, mixed
+        ends = bool(token.line[: token.start[1]].strip())
+        dims, value = _read(text, source)
+        if value is not None and dims is None and not ends:
+            if not isinstance(value.node, ast.Constant):
+                found.unchecked.append((line, "value", token.string))
+        elif value is not None and value.may_be_words:
+            if line in _value_lines(source):
+                found.ends[line] = text
+        elif dims is not None or value is not None:
+            if ends:
+                found.ends[line] = text
+            else:
+                found.alone.append(line)
+        elif re.search(r"[\d,`(=×]|[A-Z] [A-Z]|\w_\w| x ", text):  # else no need to look closer
+            if looks_like_value(text, ends and line in _value_lines(source)):
+                found.unchecked.append((line, "value", token.string))
+            elif looks_like_shape(text, _known_sizes(source)):
+                found.unchecked.append((line, "shape", token.string))
+    return found
 
 
-def rewrite(source: str, path: str, shift: int = 0) -> tuple[ast.Module, list[int]]:
-    """The checked syntax tree, and the lines of shape comments that belong to nothing.
+def _read(text: str, source: str) -> tuple[ast.Tuple | None, Value | None]:
+    """The shape and the value that a whole comment can be read as."""
+    dims = parse_dims(text)
+    if dims is not None:
+        return dims, None
+    inside = re.fullmatch(r"(?:(?:torch\.)?Size\(\[(.*)\]\)|\[(.*)\])", text)
+    if inside is not None and (inside[2] is None or is_size_list(text, _known_sizes(source))):
+        items = (inside[1] or inside[2] or "").strip().rstrip(",")
+        dims = parse_dims(f"({items},)" if items else "()")
+    return dims, parse_value(text)
 
-    `shift` is added to line numbers in `registry`, for code that begins inside a page.
+
+def values_of(source: str) -> list[tuple[int, str]]:
+    """The comments that are held against a value, and not only against its shape."""
+    ends = comments_of(source).ends.items()
+    return [(line, text) for line, text in ends if _read(text, source)[1] is not None]
+
+
+@functools.lru_cache(maxsize=64)
+def _known_sizes(source: str) -> frozenset[str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    shapes = [
+        parse_dims(token.string.lstrip("#")) for token in tokens if token.type == tokenize.COMMENT
+    ]
+    names = {n.id for one in shapes if one for n in ast.walk(one) if isinstance(n, ast.Name)}
+    return frozenset({*names, *sizes_named(source)})
+
+
+@functools.lru_cache(maxsize=64)
+def _value_lines(source: str) -> frozenset[int]:
+    return frozenset(lines_with_value(source))
+
+
+def rewrite(
+    source: str, path: str, shift: int = 0, values: bool = True
+) -> tuple[ast.Module, list[int]]:
+    """The checked syntax tree, and the lines of comments that belong to nothing.
+
+    `shift` is added to line numbers in `registry`, for code that begins inside a page. Without
+    `values`, those that are said are let be: a made-up device computes none.
     """
     tree = ast.parse(source, path)
-    ends, alone, _ = comments_of(source)
+    all_ends, alone, _ = comments_of(source)
     last = shift + len(source.splitlines())
     for place in [*registry]:
         if place[0] == path and shift < place[1] <= last:
             del registry[place]
-    for line, text in ends.items():
-        dims = parse_dims(text)
-        assert dims is not None
-        registry[path, line + shift] = Comment(path, line + shift, text, dims)
+    ends = {}
+    for line, text in all_ends.items():
+        dims, value = _read(text, source)
+        if value is None or values:
+            ends[line] = text
+            registry[path, line + shift] = Comment(path, line + shift, text, dims, value)
     if not ends:
         return tree, alone
     rewriter = Rewriter(path, ends, source.splitlines(), shift)
     tree.body = rewriter.body(tree.body)
     lost = sorted({*alone, *(set(ends) - rewriter.used)})
     return ast.fix_missing_locations(tree), lost
+
+
+def says_nothing(watch: Watch, first: int, last: int) -> Iterator[tuple[int, str, str]]:
+    """Line, fault and remedy of shape comments, from `first` to `last`, that others could replace.
+
+    A name that is used once and that nothing else binds fits any axis; two names of one size fit
+    each other's.
+    """
+    own = [
+        comment
+        for (path, line), comment in registry.items()
+        if path == watch.path and first <= line <= last and comment.dims is not None
+    ]
+    uses = Counter(name for comment in own for _, _, names in comment.parts for name in names)
+    for line, names in sorted(watch.free.items()):
+        loose = sorted(name for name in names if uses[name] == 1)
+        if loose:
+            message = (
+                f"nothing else says how large it is, so any size would pass: {', '.join(loose)}"
+            )
+            remedy = "give it a value in the block, or write the number"
+            yield line, message, remedy
+    for (line, said), pairs in sorted(watch.alike.items()):
+        for one, other in sorted(pairs):
+            message = f"{one} and {other} are equal here, so {said} would pass with them exchanged"
+            yield line, message, "give them different sizes, or write the numbers"
 
 
 def namespace(source: str = "") -> dict[str, Any]:
@@ -304,7 +319,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         """Compile the rewritten source."""
         source = importlib.util.decode_source(data) if isinstance(data, bytes) else data
         name = str(path)
-        if not comments_of(source)[0] and not comments_of(source)[1]:
+        if not comments_of(source).ends and not comments_of(source).alone:
             return compile(source, name, "exec", dont_inherit=True)
         tree, lost = rewrite(source, name)
         for line in lost:

@@ -1,4 +1,4 @@
-"""Putting checks into a syntax tree: one behind each line that ends in a shape comment."""
+"""Putting checks into a syntax tree: one behind each line that ends in a shape or a value."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Rewriter(ast.NodeTransformer):
         new: list[ast.stmt] = []
         for node in body:
             simple = not hasattr(node, "body") and not isinstance(node, ast.Match)
-            if simple and self._take(node.end_lineno):
+            if simple and self._ends_line(node) and self._take(node.end_lineno):
                 new += self._statement(node)
             else:
                 new.append(self.visit(node))
@@ -119,9 +119,9 @@ class Rewriter(ast.NodeTransformer):
             return self._wrapped(node, end)
         return super().visit(node)
 
-    def _ends_line(self, node: ast.expr) -> bool:
+    def _ends_line(self, node: ast.expr | ast.stmt) -> bool:
         raw = self.source[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :]
-        return re.fullmatch(rb"[\s,)\]]*#.*", raw) is not None
+        return re.fullmatch(rb"[\s,;)\]]*#.*", raw) is not None
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         first = node.body[0]

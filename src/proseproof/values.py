@@ -1,4 +1,4 @@
-"""What values say: the shapes in them, and whether a number that is written is theirs."""
+"""What values say: the numbers in them, whether one that is written is theirs, and yes or no."""
 
 from __future__ import annotations
 
@@ -6,35 +6,9 @@ import ast
 import inspect
 import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from proseproof.shape_comments import Shape
-
 LARGE = 4096  # more numbers than anybody quotes from
-
-
-def shapes_in(value: Any, depth: int) -> Iterator[Shape]:
-    """The shapes of the tensors in a value, down to `depth` containers."""
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and not inspect.isclass(value):
-        yield tuple(shape)
-    elif isinstance(value, tuple | list) and depth:
-        if isinstance(value, tuple) and hasattr(value, "numel"):
-            yield tuple(value)
-        for item in value[:64]:
-            yield from shapes_in(item, depth - 1)
-    elif isinstance(value, dict) and depth:
-        for item in list(value.values())[:64]:
-            yield from shapes_in(item, depth - 1)
-    elif callable(getattr(value, "named_parameters", None)) and not inspect.isclass(value):
-        for _, parameter in value.named_parameters():
-            yield tuple(parameter.shape)
-        for _, buffer in value.named_buffers():
-            yield tuple(buffer.shape)
-    elif hasattr(value, "__dataclass_fields__") and depth and not inspect.isclass(value):
-        for name in value.__dataclass_fields__:
-            yield from shapes_in(getattr(value, name, None), depth - 1)
 
 
 def numbers_in(value: Any) -> list[float]:
@@ -91,11 +65,11 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
-def is_false(value: Any) -> bool:
-    """True for the answer no, also as a tensor or an array of one element."""
+def answer(value: Any) -> bool | None:
+    """Yes or no, also as a tensor or an array without axes; None for what is neither."""
     if getattr(value, "shape", None) == () and str(getattr(value, "dtype", "")).endswith("bool"):
-        value = bool(value)
-    return value is False
+        return bool(value)
+    return value if isinstance(value, bool) else None
 
 
 def fingerprint(value: Any) -> Any:

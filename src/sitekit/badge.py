@@ -11,6 +11,7 @@ _WORDS = {
         "proved": "已核对：{what}。",
         "run": "运行 {} 个代码块",
         "compared": "比对 {} 处论断",
+        "found": "{} 处提及都存在",
         "no code": "没有代码",
         "failed": "核对没有通过：{findings} 处不成立。",
         "changed": "这一页在上次核对之后改动过。",
@@ -21,6 +22,7 @@ _WORDS = {
         "proved": "Checked: {what}.",
         "run": "blocks run {}",
         "compared": "claims compared {}",
+        "found": "mentions found {}",
         "no code": "no code",
         "failed": "The check failed: {findings} findings.",
         "changed": "This page has changed since it was last checked.",
@@ -46,7 +48,11 @@ def badge(report: Report | None, path: str, text: str, language: str, link: str)
     elif not entry.proved:
         said = words["failed"].format(findings=len(entry.findings))
     else:
-        counts = (("run", entry.blocks_run), ("compared", entry.claims_checked))
+        counts = (
+            ("run", entry.blocks_run),
+            ("compared", entry.claims_judged),
+            ("found", entry.mentions_found),
+        )
         what = [words[kind].format(count) for kind, count in counts if count] or [words["no code"]]
         comma = "，" if language == "zh" else ", "
         if "torch" in report.versions:

@@ -257,6 +257,8 @@ class Site:
             html = re.sub(
                 r'<div data-figure="(\d+)"></div>', lambda m: lab.figures[int(m[1])], html
             )
+        # What a number or a shape is said of is for the proofs, and not for readers.
+        html = re.sub(r'(<code\b[^>]*?) of="[^"]*"', r"\1", html)
         # What scrolls sideways has to be reachable from the keyboard.
         return html.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
 

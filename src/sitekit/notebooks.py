@@ -77,7 +77,7 @@ def _install(code: list[str], repository: str) -> str:
 def _plain(text: str, page: str) -> str:
     """Markdown as notebooks know it: no anchors, no marks, no comments."""
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
-    text = re.sub(r" ?\{ ?[#.][^}\n]*\}", "", text)
+    text = re.sub(r" ?\{ ?(?:[#.]|of=)[^}\n]*\}", "", text)
 
     def absolute(match: re.Match[str]) -> str:
         target = re.sub(r"\.(md|py)(?=#|$)", ".html", match[1])

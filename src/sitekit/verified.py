@@ -13,7 +13,8 @@ _WORDS = {
     "zh": {
         "none": "这次构建之前没有运行核对，所以没有报告。",
         "total": "两种语言合计 {pages} 页，代码和输出 {shown} 段，其中 {accounted} 段有着落；"
-        "核对 {blocks} 个代码块、{claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个。"
+        "核对 {blocks} 个代码块、{claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个；"
+        "另有 {mentions} 处只是提到或引用了确实存在的代码。"
         "{versions}。",
         "head": "行 内容 规则 结论",
         "block": "代码块",
@@ -36,7 +37,11 @@ _WORDS = {
         "path": "路径",
         "quotation": "引用",
         "assignment": "赋值",
-        "literal": "字面值",
+        "constant": "常量",
+        "display": "列表",
+        "value": "值",
+        "raises": "报错",
+        "test": "检验",
         "command": "命令",
         "import": "导入",
         "string": "字符串",
@@ -45,7 +50,8 @@ _WORDS = {
         "none": "The checks were not run before this build, so there is no report.",
         "total": "In both languages together, {pages} pages, {shown} blocks of code and output, "
         "{accounted} of them accounted for; {blocks} blocks, {claims} claims and {outputs} "
-        "outputs checked, {skipped} skipped. {versions}.",
+        "outputs checked, {skipped} skipped. Another {mentions} pieces of code are only mentioned "
+        "or quoted, and exist. {versions}.",
         "head": "line what rule verdict",
         "block": "block",
         "output": "output",

@@ -16,7 +16,7 @@ from proseproof.settings import Settings
 PYPROJECT = """
 [tool.pytest.ini_options]
 addopts = "--codeblocks -p no:cacheprovider"
-testpaths = ["docs"]
+testpaths = ["README.md", "docs"]
 
 [tool.proseproof]
 pages = ["README.md", "docs"]

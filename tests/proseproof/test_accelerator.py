@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from sample_site import Site
 
-from proseproof import accelerator, second_runs
+from proseproof import accelerator, lab_runner, second_runs
 from proseproof.execution import execute
 from proseproof.page import Block, Page
 from proseproof.project import Project
 from proseproof.prover import PageProof
 from proseproof.settings import Settings
 
-HEAD = """<!--proseproof: gpu-->
+HEAD = """Text.
 ```python
 import torch
 from torch import nn
@@ -53,6 +53,16 @@ RIGHT = [
     "    assert start.elapsed_time(end) > 0\n"
     "    torch.accelerator.reset_peak_memory_stats()\n"
     "    assert torch.accelerator.max_memory_allocated() > torch.cuda.device_count()",
+    "g = torch.Generator(device).manual_seed(0)\nx = torch.randn(2, device=device, generator=g)\n"
+    "y = x.normal_(generator=g)\nz = torch.multinomial(x.abs(), 1, generator=g)",
+    "g = torch.Generator().manual_seed(0)\nx = torch.randn(2, generator=g).to(device)\n"
+    "order = torch.randperm(5, generator=g)",
+    "i = torch.tensor([0, 1], device=device)\nx = torch.zeros(3, device=device)\ny = x[i]\n"
+    "x[i] = 1.0\nz = torch.zeros(3)[i.cpu()]\nw = torch.zeros(3)[i[0]]",
+    "x = torch.arange(-2.0, 3.0, device=device)\nassert len(x[x > 0].tolist()) == 2\n"
+    "rows, = torch.where(x > 0)\nassert rows.shape == x[x > 0].unique().shape",
+    "x = torch.zeros(3, device=device)\nwhile x.sum().item() < 3:\n    x = x + 1\n"
+    "if x.sum().item() == 0:\n    y = x + torch.ones(3)",
 ]
 WRONG = [
     ("x = torch.randn(2, 3, device=device)\ny = x + torch.ones(3)", 9),
@@ -85,6 +95,25 @@ WRONG = [
         12,
     ),
     ("x = torch.zeros(2, 3, device=device)  # (3, 2)", 8),
+    ("g = torch.Generator()\nx = torch.randn(2, device=device, generator=g)", 9),
+    ("g = torch.Generator()\nx = torch.randperm(2, device=device, generator=g)", 9),
+    ("g = torch.Generator()\nx = torch.ones(2, device=device).normal_(generator=g)", 9),
+    (
+        "g = torch.Generator()\n"
+        "x = torch.multinomial(torch.ones(2, device=device), 1, generator=g)",
+        9,
+    ),
+    ("i = torch.tensor([0, 1], device=device)\nx = torch.zeros(3)[i]", 9),
+    ("i = torch.tensor([0, 1], device=device)\nx = torch.zeros(3)\nx[i] = 1.0", 10),
+    (
+        "x = torch.zeros(3, device=device)\nif x.sum().item() == 0:\n    y = x + torch.ones(3)",
+        10,
+    ),
+    (
+        "x = torch.zeros(3, device=device)\nfor _ in range(2):\n    x = x + 1\n"
+        "    if x.sum() > 5:\n        y = x + torch.ones(3)",
+        12,
+    ),
 ]
 
 
@@ -99,6 +128,87 @@ def test_tensor_left_behind_is_caught_at_its_line(site: Site, code: str, line: i
     assert [one.line for one in findings] == [line]
 
 
+@pytest.mark.parametrize(("rest", "line"), [("torch.ones(3)", 5), ("x", None)])
+def test_device_that_the_library_chooses_is_rehearsed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, rest: str, line: int | None
+) -> None:
+    monkeypatch.syspath_prepend(site.root)
+    choice = '    return "cuda" if torch.cuda.is_available() else "cpu"\n'
+    site.write("choice_of_device.py", f"import torch\n\n\ndef choose():\n{choice}")
+    code = "import torch\nfrom choice_of_device import choose\ndevice = choose()\n"
+    findings = site.page(f"```python\n{code}x = torch.ones(3).to(device); y = x + {rest}\n```\n")
+    assert [one.line for one in findings] == ([line] if line else [])
+
+
+RAISES = "<!--proseproof: raises RuntimeError: {}-->\n" + HEAD.partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        ("size", "x = torch.ones(3, device=device)\ny = x + torch.ones(2, device=device)", None),
+        ("size", "x = torch.ones(3, device=device)\ny = x.view(4)", None),
+        (
+            "size",
+            "x = torch.ones(3, device=device)\nz = x + torch.ones(3)\n"
+            "y = x + torch.ones(2, device=device)",
+            9,
+        ),
+        (
+            "size",
+            "x = torch.ones(3)\nif device == 'cpu':\n    y = x + torch.ones(2)\nz = x.to(device)",
+            2,
+        ),
+        ("size", "x = torch.ones(3, device=device)\ny = (x + torch.ones(3)).view(4)", 9),
+    ],
+)
+def test_error_is_the_same_on_the_accelerator(
+    site: Site, words: str, code: str, line: int | None
+) -> None:
+    findings = site.page(f"{RAISES.format(words)}{code}\n```\n")
+    assert [one.line for one in findings] == ([line] if line else [])
+
+
+LAB = """# %%
+import torch
+device = "cuda" if torch.cuda.is_available() else "cpu"
+torch.manual_seed(0)
+layer = torch.nn.Linear(3, 1).to(device)
+# %%
+for step in range(100_000 if device != "cpu" else 3):
+    loss = layer(torch.randn(2, 3, device=device)).sum()
+    loss.backward()
+# %%
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("y = layer(torch.ones(3))", 11),
+        ("y = layer(torch.ones(3, device=device))", None),
+        ("y = [n for n in range(3)][2]\ny = layer(torch.ones(3))", 12),
+    ],
+)
+def test_lab_is_rehearsed_and_its_loops_are_cut_short(
+    site: Site, code: str, line: int | None
+) -> None:
+    site.write("docs/labs/l.py", LAB.format(code))
+    findings = lab_runner.run_or_recall(site.proof("docs/labs/l.py"))
+    assert [one.line for one in findings] == ([line] if line else [])
+
+
+def test_lab_whose_loop_cannot_be_cut_is_reported(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerator, "LIMIT", 100)
+    code = "n = 0\nwhile n < 99:\n    n += 1\n    y = layer(torch.ones(3, device=device))"
+    site.write("docs/labs/l.py", LAB.format(code).replace("100_000", "3"))
+    (finding,) = lab_runner.run_or_recall(site.proof("docs/labs/l.py"))
+    assert "makes more than 100 calls of torch" in finding.message and finding.line == 14
+
+
 def test_rehearsal_leaves_the_cpu_run_alone(site: Site) -> None:
     head = HEAD.replace('device = "cuda" if torch.cuda.is_available() else "cpu"', 'device = "cpu"')
     findings = site.page(f"{head}x = torch.ones(2)\nprint(x)\n```\n")
@@ -110,7 +220,7 @@ def test_lines_that_made_what_stayed_behind_are_known(site: Site) -> None:
     code += "layer = nn.Linear(3, 3)\n\ny = layer(x)"
     site.write("README.md", f"{HEAD}{code}\n```\n")
     page = site.project.page("README.md")
-    rehearsal = accelerator.Rehearsal()
+    rehearsal = accelerator.Rehearsal("README.md")
     run = execute(page, page.blocks[0], accelerator=accelerator.name(), within=rehearsal.stage())
     assert rehearsal.left == [10] and run.error_line() == 12
 

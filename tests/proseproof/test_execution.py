@@ -132,6 +132,21 @@ def test_files_written_by_a_block_stay_out_of_the_project(site: Site) -> None:
     assert not (site.root / "a.txt").exists()
 
 
+def test_block_starts_in_an_empty_folder(site: Site) -> None:
+    write = "import os\nn = open('a.txt', 'w').write('a')\nos.makedirs('b/c')\n"
+    assert site.page(f"```python\n{write}x = open('a.txt').read()\n```\n") == []
+    findings = site.page(f"```python\n{write}```\n\n```python\nx = open('a.txt').read()\n```\n")
+    assert places(findings) == ["README.md:8"]
+    assert "FileNotFoundError" in findings[0].message
+    assert (
+        site.page(
+            f"```python\n{write}```\n\n```python\nos = __import__('os')\n"
+            "assert not os.listdir()\n```\n"
+        )
+        == []
+    )
+
+
 def test_endless_block_is_stopped_at_its_line(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "SECONDS", 1)
     (finding,) = site.page("```python\nn = 0\nwhile True:\n    n += 1\n```\n")

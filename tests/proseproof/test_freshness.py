@@ -31,6 +31,56 @@ def test_change_on_one_side_is_caught_on_both(agreed: Site, old: str, new: str, 
     assert fresh(agreed, "zh") == [f"docs/zh/x.md:{line}"]
 
 
+FENCES = """---
+title: One
+description: Five tokens, with PyTorch
+---
+# One {#one}
+
+```python title="A number" hl_lines="1"
+n = 1
+```
+
+```text
+A tree
+```
+
+```mermaid
+graph LR
+  Q["queries (8, 5)"]
+```
+
+<!--sitekit: report-->
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("title: One", "title: Two", 1),
+        ("Five tokens, with", "Seven tokens, without", 1),
+        ('title="A number"', 'title="Two numbers"', 5),
+        ("A tree", "Another tree", 5),
+        ("queries (", "keys (", 5),
+        ("<!--sitekit: report-->\n", "", 5),
+    ],
+)
+def test_words_outside_the_prose_are_followed_too(
+    site: Site, old: str, new: str, line: int
+) -> None:
+    site.pair(FENCES, FENCES)
+    assert site.run("proseproof", "confirm", "--all").returncode == 0
+    assert fresh(site) == []
+    assert old in FENCES
+    site.write("docs/en/x.md", FENCES.replace(old, new))
+    (finding,) = site.proof("docs/en/x.md").fresh()
+    assert finding.line == line
+    assert "docs/zh/x.md did not follow" in finding.message
+    command = finding.remedy.rpartition("python -m ")[2].split()
+    assert site.run(*command).returncode == 0
+    assert fresh(site) == []
+
+
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_message_says_which_side_did_not_follow(agreed: Site, language: str) -> None:
     agreed.write("docs/en/x.md", EN.replace("\nB\n", "\nB2\n"))

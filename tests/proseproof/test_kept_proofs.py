@@ -1,5 +1,6 @@
 """A proof that held is kept until something that it depends on changes, and never longer."""
 
+import importlib
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from sample_site import Site
 
-from proseproof import kept_proofs
+from proseproof import kept_proofs, lab_runner, names
 from proseproof.project import Project
 from proseproof.prover import PageProof
 from proseproof.quoted_code import own_code
@@ -49,16 +50,19 @@ def kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
-def prove(site: Site, again: bool = False) -> tuple[list[str], str]:
+def prove(site: Site, again: bool = False, path: str = "docs/x.md") -> tuple[list[str], str]:
     """What a new run finds, and why it ran the page; nothing if it stands as proved before."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "lib"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("lib", "tool")]:
         del sys.modules[name]
     own_code.cache_clear()
+    names._import_path.cache_clear()
+    importlib.invalidate_caches()
     settings = Settings.load(site.root)
     assert settings is not None
     project = Project(settings, again=again)
-    found = PageProof(project, "docs/x.md").whole()
-    return [str(finding) for finding in found], project.keeper.redone.get("docs/x.md", "")
+    proof = PageProof(project, path)
+    found = lab_runner.run_or_recall(proof) if proof.page.is_lab else proof.whole()
+    return [str(finding) for finding in found], project.keeper.redone.get(path, "")
 
 
 def runs(site: Site) -> int:
@@ -235,3 +239,38 @@ def test_another_machine_proves_for_itself(kept: Site, monkeypatch: pytest.Monke
     kept_proofs._environment.cache_clear()
     assert prove(kept) == ([], "")
     assert runs(kept) == before + 1
+
+
+LAB = """
+# %%
+import lib
+width = lib.value
+# %% [markdown]
+# Here `width == 1`, see `docs/note.txt`, `lib.deep.function`, `tool.run`, `make all`
+# and `len(open("{root}/data.txt").read()) == 5`.
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (replace("lib/deep.py", "value = 1", "value = 5"), "`width == 1` (comparison)"),
+        (lambda site: (site.root / "docs/note.txt").unlink(), "`docs/note.txt` (path)"),
+        (replace("lib/deep.py", "def function", "def other"), "`lib.deep.function` (name)"),
+        (replace("tool.py", "def run", "def walk"), "`tool.run` (name)"),
+        (replace("Makefile", "all:", "some:"), "`make all`"),
+        (replace("data.txt", "some", "none at all"), "data.txt"),
+    ],
+    ids=["relative import", "file", "name", "name of another module", "command", "opened file"],
+)
+def test_lab_is_judged_anew_when_what_it_speaks_of_has_changed(
+    kept: Site, change: Callable[[Site], None], word: str
+) -> None:
+    kept.write("Makefile", "all:\n\techo\n")
+    kept.write("tool.py", "def run():\n    return 1\n")
+    kept.write("docs/labs/l.py", LAB.format(root=kept.root))
+    assert prove(kept, path="docs/labs/l.py")[0] == []
+    assert prove(kept, path="docs/labs/l.py") == ([], "")
+    change(kept)
+    (found,) = prove(kept, path="docs/labs/l.py")[0]
+    assert found.startswith("docs/labs/l.py:") and word in found

@@ -5,7 +5,7 @@ import json
 import pytest
 from sample_site import Site
 
-from proseproof import records
+from proseproof import lab_runner, records
 
 LAB = "# %% [markdown]\n# # Lab {{#lab}}\n# %%\n{}\n# %% [markdown]\n# `n == 1`\n"
 
@@ -133,3 +133,39 @@ def test_lab_can_be_recorded_beside_the_repositorys_record(
     else:
         record = records.read(target)
         assert record is not None and record.is_of([code])
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("import torch\nx = torch.randn(3)", 3),
+        ("import torch\nn = 1\n# %%\nx = torch.randn(3)\ntorch.manual_seed(0)", 7),
+        ("import random\nx = random.random()", 3),
+        ("import numpy\nx = numpy.random.rand()", 3),
+        ("import torch\ntorch.manual_seed(0)\n# %%\nx = torch.randn(3)", None),
+        ("import random\nrandom.seed(0)\nx = random.random()", None),
+        ("import torch\nx = torch.randn(3, generator=torch.Generator().manual_seed(0))", None),
+    ],
+)
+@pytest.mark.parametrize("front", ["", "# ---\n# varies: true\n# ---\n"])
+def test_lab_draws_only_from_what_is_seeded(
+    site: Site, code: str, line: int | None, front: str
+) -> None:
+    site.write("docs/labs/l.py", front + LAB.format(f"n = 1\n{code}"))
+    findings = lab_runner.run_or_recall(site.proof("docs/labs/l.py"))
+    assert [one.line - front.count("\n") for one in findings] == ([line] if line else [])
+    assert all("nobody has seeded" in one.message for one in findings)
+
+
+def test_sentence_that_draws_does_not_count_as_the_lab_drawing(site: Site) -> None:
+    lab = LAB.format("import torch\nn = 1").replace("`n == 1`", "`torch.rand(3).max() < 1`")
+    site.write("docs/labs/l.py", f"{lab}# %%\nn = 2\n")
+    assert lab_runner.run_or_recall(site.proof("docs/labs/l.py")) == []
+
+
+def test_lab_may_keep_files_between_its_cells_and_leaves_none(site: Site) -> None:
+    lab = "# %%\nn = open('a.txt', 'w').write('a')\n# %%\nx = open('a.txt').read()\n"
+    site.write("docs/labs/a.py", lab)
+    site.write("docs/labs/b.py", "# %%\nimport os\nassert os.listdir() == []\n")
+    for name in ("a", "b"):
+        assert lab_runner.run_or_recall(site.proof(f"docs/labs/{name}.py")) == []

@@ -136,3 +136,50 @@ def test_page_without_a_counterpart_is_caught(site: Site) -> None:
     findings = site.proof("docs/zh/only.md").pair()
     assert places(findings) == ["docs/zh/only.md:1"]
     assert "docs/en/only.md" in findings[0].message
+
+
+PLAINS = """
+# One {#one}
+
+```python title="数" hl_lines="1"
+n = 1
+```
+
+```console
+make test  # 全部
+```
+
+```math
+d_k = 8 \\text{时}
+```
+
+```mermaid
+graph LR
+  Q["查询 (8, 5)"]
+```
+"""
+TRANSLATED = PLAINS.replace("数", "Number").replace("全部", "all").replace("时", "if")
+TRANSLATED = TRANSLATED.replace("查询", "queries")
+
+
+def test_words_in_fences_may_be_translated(site: Site) -> None:
+    site.pair(PLAINS, TRANSLATED)
+    assert site.proof("docs/en/x.md").pair() == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ("make test", "pip install torch==1.0", 7, "fences that are not code"),
+        ("d_k = 8", "d_k = 9", 11, "fences that are not code"),
+        ("(8, 5)", "(5, 8)", 15, "fences that are not code"),
+        ('hl_lines="1"', 'hl_lines="2"', 3, "blocks"),
+        (' hl_lines="1"', "", 3, "blocks"),
+    ],
+)
+def test_fence_that_differs_is_caught(site: Site, old: str, new: str, line: int, what: str) -> None:
+    assert old in TRANSLATED
+    site.pair(PLAINS, TRANSLATED.replace(old, new))
+    (finding,) = site.proof("docs/en/x.md").pair()
+    assert finding.line == line
+    assert finding.message.startswith(what) and finding.remedy

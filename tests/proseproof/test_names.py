@@ -15,8 +15,8 @@ x = np.arange(6.0).reshape(2, 3)
 mean = x.mean(axis=0)
 ```
 
-The array `x` has shape `(2, 3)`, and `mean` holds `1.5`, `2.5` and `3.5`. With `keepdims=True`,
-`np.mean` and `reshape` keep both axes.
+The array `x` has shape `(2, 3)`, and `mean` holds `1.5`, `2.5` and `3.5`. With
+`keepdims=True`{of="np.mean(x, 0, _).ndim == 2"}, `np.mean` and `reshape` keep both axes.
 """
 
 
@@ -29,7 +29,7 @@ def test_numpy_page_holds(site: Site) -> None:
     [
         ("`1.5`", "`1.6`"),
         ("(2, 3)`", "(3, 2)`"),
-        ("keepdims", "keepdim5"),
+        ("keepdims=True", "keepdims=False"),
         ("`np.mean`", "`np.men`"),
     ],
 )

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from sample_site import Site, places
 
 from proseproof.outputs import same
+from proseproof.update import update
 
 MARK = "<!--pytest-codeblocks:expected-output-->"
 
@@ -24,6 +25,8 @@ def block(code: str, shown: str) -> str:
         ("0.5 then 0.33", "0.5 then 0.3333"),
         ("tensor([1.0000, 1.0000])", "tensor([1., 1.])"),
         ("tensor([1., 1.])", "tensor([1.0000, 1.0000])"),
+        ("torch 2.10.0, Python 3.12, loss 0.33", "torch 2.10.0, Python 3.12, loss 0.3333"),
+        ("between -0.5 and 0.5.", "between -0.50001 and 0.49999."),
         ("", ""),
     ],
 )
@@ -45,6 +48,11 @@ def test_right_output_is_no_alarm(shown: str, printed: str) -> None:
         ("tensor([1., 1.])", "tensor([1.2000, 1.0000])"),
         ("tensor([1.0002, 1.0000])", "tensor([1., 1.])"),
         ("0.50", "0.5"),
+        ("torch 2.1.0", "torch 2.10.0"),
+        ("torch 2.1.0 and 0.33", "torch 2.10.0 and 0.3333"),
+        ("Python 3.1", "Python 3.12"),
+        ("Python 3.1, loss 0.33", "Python 3.12, loss 0.3333"),
+        ("headwise 0.1", "headwise 0.10"),
     ],
 )
 def test_wrong_output_is_caught(shown: str, printed: str) -> None:
@@ -95,10 +103,52 @@ def test_block_that_does_not_raise_what_it_should_is_caught(site: Site, code: st
     assert len(site.page(page)) == 1
 
 
+WRONG_TYPE = "import torch\ntorch.ones(2, dtype=torch.long) @ torch.ones(2)"
+
+
+@pytest.mark.parametrize(
+    ("raises", "code", "place"),
+    [
+        ("ValueError: too long", "raise ValueError('it is too long')", ""),
+        ("ValueError: too long", "raise ValueError('it is too short')", ":3"),
+        ("ValueError", "raise ValueError('it is too long')", ":3"),
+        ("RuntimeError: dtype", WRONG_TYPE, ""),
+        ("RuntimeError: size", WRONG_TYPE, ":4"),
+        ("LookupError: a", "{}['a']", ""),
+        ("Exception: a", "{}['a']", ":1"),
+        ("BaseException: a", "{}['a']", ":1"),
+        ("AttributeError: masked_fil", "import torch\ntorch.ones(2).masked_fil", ""),
+        ("UnboundLocalError: x", "def f():\n    x += 1\nf()", ""),
+        ("NameError: x", "def f():\n    x += 1\nf()", ":4"),
+        ("ImportError: nowhere", "import nowhere", ":3"),
+    ],
+)
+def test_error_is_the_one_that_is_meant(site: Site, raises: str, code: str, place: str) -> None:
+    findings = site.page(f"<!--proseproof: raises {raises}-->\n```python\n{code}\n```\n")
+    assert places(findings) == ([f"README.md{place}"] if place else [])
+
+
 @pytest.mark.parametrize(
     ("code", "seed"),
     [
         ("import random\nprint(random.randrange(10**9))", "random.seed(0)"),
+        (
+            "import torch\nx = torch.rand(3)\ntorch.manual_seed(0)\nprint(x)",
+            "torch.manual_seed(0)",
+        ),
+        (
+            "import random\nn = random.randrange(10**9)\nrandom.seed(0)\nprint(n)",
+            "random.seed(0)",
+        ),
+        (
+            "import torch\nwith torch.random.fork_rng():\n    x = torch.rand(3)\nprint(x)",
+            "torch.manual_seed(0)",
+        ),
+        (
+            "import torch\nwith torch.random.fork_rng():\n    torch.manual_seed(0)\n"
+            "print(torch.rand(3))",
+            "torch.manual_seed(0)",
+        ),
         ("import numpy as np\nprint(np.random.rand())", "np.random.seed(0)"),
         ("import torch\nprint(torch.rand(3))", "torch.manual_seed(0)"),
     ],
@@ -107,8 +157,16 @@ def test_output_that_depends_on_an_unseeded_generator_is_caught(
     site: Site, code: str, seed: str
 ) -> None:
     site.write("README.md", block(code, "1"))
-    assert site.run("proseproof", "update").returncode == 0
+    assert update(site.project, "README.md") == (True, [])
     assert [one.remedy for one in site.prove("README.md")] == [f"add {seed}"]
+
+
+def test_output_that_is_drawn_after_the_seed_is_no_alarm(site: Site) -> None:
+    drawn = "torch.manual_seed(0)\nprint(torch.randint(9, (2,)).tolist())\n"
+    fork = f"with torch.random.fork_rng():\n    torch.manual_seed(0)\n{drawn}"
+    assert (
+        site.page(block(f"import torch\nx = torch.rand(3)\n{drawn}{fork}", "[8, 0]\n[8, 0]")) == []
+    )
 
 
 def test_output_that_does_not_depend_on_what_is_drawn_is_no_alarm(site: Site) -> None:

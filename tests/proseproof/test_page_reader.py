@@ -88,13 +88,138 @@ def test_paragraph_inside_a_list_is_not_taken_for_code(site: Site) -> None:
     assert site.page(text) == []
 
 
-@pytest.mark.parametrize("tag", ["<pre>x = 1</pre>", "<code>x = 1</code>"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">     x = 1",
+        "> Words.\n>\n>     x = 1",
+        "## Heading {#h}\n    x = 1",
+        "***\n    x = 1",
+    ],
+)
+def test_indented_code_is_refused_in_quotes_and_below_headings(site: Site, text: str) -> None:
+    (finding,) = site.page(f"Text.\n\n{text}\n")
+    assert finding.line == 3 + text.count("\n")
+    assert finding.remedy == "write a fence"
+
+
+@pytest.mark.parametrize("text", ["> Words\n>     that go on.", "> - item\n>\n>     more of it"])
+def test_quote_that_goes_on_is_not_taken_for_code(site: Site, text: str) -> None:
+    assert site.page(f"Text.\n\n{text}\n") == []
+
+
+@pytest.mark.parametrize("tag", ["pre", "code", "tt", "kbd", "samp", "CODE", 'code class="x"'])
 def test_code_in_html_is_refused(site: Site, tag: str) -> None:
-    assert places(site.page(f"Text.\n\n{tag}\n")) == ["README.md:3"]
+    (finding,) = site.page(f"Text.\n\n<{tag}>n == 4</{tag.split()[0]}>\n")
+    assert finding.line == 3
+    assert "backticks" in finding.remedy
 
 
-def test_python_in_a_text_fence_is_refused(site: Site) -> None:
-    assert places(site.page("```text\nimport os\nprint(os.name)\n```\n")) == ["README.md:1"]
+def test_key_of_a_keyboard_is_no_code(site: Site) -> None:
+    assert site.page("Press <kbd>Ctrl</kbd>+<kbd>C</kbd>.\n") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nprint(os.name)",
+        ">>> 1 + 1\n3",
+        "In [1]: 1 + 1",
+        "with torch.no_grad(): y = modle(x)",
+        "if x:\n    y",
+        "while x:\n    pass",
+        "n += 1",
+        "n: int = 1",
+        "assert n",
+        "raise ValueError",
+    ],
+)
+def test_python_in_a_text_fence_is_refused(site: Site, code: str) -> None:
+    (finding,) = site.page(f"```text\n{code}\n```\n")
+    assert finding.line == 1
+    assert finding.remedy == "write ```python, or a listing"
+
+
+@pytest.mark.parametrize("language", ["console", "json", "yaml", "markdown"])
+def test_prompt_in_any_fence_is_refused(site: Site, language: str) -> None:
+    findings = site.page(f"Text.\n\n```{language}\n>>> 1 + 1\n3\n```\n")
+    assert "Python in a fence that is not run" in [one.message for one in findings]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["docs/\n├── zh\n└── en", "step: shape", "pass", "Q K V\n1 2 3", "1 + 1", "a -> b", "x"],
+)
+def test_text_that_is_no_program_passes(site: Site, text: str) -> None:
+    assert site.page(f"```text\n{text}\n```\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+x = torch.zeross(2)",
+        "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-x = 1\n+x = torch.zeross(2)",
+        " def f(x):\n-    return x\n+    return x + 1",
+    ],
+)
+def test_python_in_a_diff_is_refused(site: Site, text: str) -> None:
+    (finding,) = site.page(f"Text.\n\n```diff\n{text}\n```\n")
+    assert finding.line == 3
+    assert "```python block" in finding.remedy
+
+
+def test_diff_of_what_is_not_python_passes(site: Site) -> None:
+    text = '-dependencies = []\n+dependencies = ["torch"]\n```\n'
+    assert site.page(f"```diff\n--- a/x.toml\n+++ b/x.toml\n{text}") == []
+    assert site.page(f'```diff title="x.toml"\n{text}') == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "words", "fence"),
+    [
+        ("<!--proseproof: silent-->\n", "It prints:\n\n", "text\n3"),
+        ("<!--proseproof: silent-->\n", "And now:\n\n", "text\n3"),
+        ("", "它打印：\n\n", "text\n3"),
+        ("", "This gives\n\n", 'json\n{"a": 2}'),
+        ("", "", 'json\n{"a": 2}'),
+    ],
+)
+def test_fence_that_a_reader_takes_for_the_output_is_refused(
+    site: Site, mark: str, words: str, fence: str
+) -> None:
+    code = "print(2)" if mark else "x = 2"
+    text = f"{mark}```python\n{code}\n```\n\n{words}"
+    (finding,) = site.page(f"{text}```{fence}\n```\n")
+    assert finding.line == text.count("\n") + 1
+    assert "nobody checks" in finding.message and "expected-output" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["## The files {#files}\n\n", "It prints nothing. These are the files:\n\n"],
+)
+def test_fence_that_is_no_output_may_stand_below_a_block(site: Site, between: str) -> None:
+    assert site.page(f"```python\nx = 2\n```\n\n{between}```text\ndocs/\n```\n") == []
+
+
+@pytest.mark.parametrize("title", ["n == 4", "f(x)", "(2, 3)", "x = 1"])
+def test_code_in_a_title_is_refused(site: Site, title: str) -> None:
+    (finding,) = site.page(f'Text.\n\n```python title="{title}"\nn = 3\n```\n')
+    assert finding.line == 3
+    assert "sentence" in finding.remedy
+
+
+@pytest.mark.parametrize("title", ["Attention (fused)", "src/x.py", "Encoder-decoder", "两个头"])
+def test_words_in_a_title_pass(site: Site, title: str) -> None:
+    assert site.page(f'```python title="{title}"\nn = 3\n```\n') == []
+
+
+def test_code_in_the_front_matter_is_judged_at_its_line(site: Site) -> None:
+    page = "---\nsearch: {{}}\ndescription: Here `n == {}`.\n---\n\n```python\nn = 3\n```\n"
+    assert site.page(page.format(3)) == []
+    (finding,) = site.page(page.format(4))
+    assert finding.line == 3
+    assert "n is 3" in finding.message
 
 
 def test_unmarked_output_below_a_block_is_refused(site: Site) -> None:
@@ -132,6 +257,8 @@ def test_listing_says_where_it_is_from(site: Site) -> None:
         "proseproof: skip",
         "proseproof: gpus",
         "proseproof: raises",
+        "proseproof: raises ValueError too long",
+        "proseproof: gpu",
     ],
 )
 def test_mark_that_would_do_nothing_or_too_much_is_refused(site: Site, comment: str) -> None:
@@ -161,6 +288,23 @@ def test_link_has_to_lead_somewhere(site: Site) -> None:
     assert site.page("[a](docs/zh/a.md#one), [web](https://example.org)\n") == []
     assert places(site.page("Text\n[a](docs/zh/b.md)\n")) == ["README.md:2"]
     assert places(site.page("Text\n\n[a](docs/zh/a.md#two)\n")) == ["README.md:3"]
+
+
+@pytest.mark.parametrize(
+    "link", ["<a href='docs/b.md'>b</a>", "<A HREF=docs/b.md>b</A>", '<a\nhref="docs/b.md">b</a>']
+)
+def test_link_in_html_has_to_lead_somewhere(site: Site, link: str) -> None:
+    assert places(site.page(f"Text\n\n{link}\n")) == ["README.md:3"]
+    site.write("docs/b.md", "Text\n")
+    assert site.page(f"Text\n\n{link}\n") == []
+
+
+@pytest.mark.parametrize("link", ["[here][missing]", "[missing][]"])
+def test_reference_has_to_be_defined(site: Site, link: str) -> None:
+    (finding,) = site.page(f"Text\n\nSee {link}, and `x[0][1]`{{.text}}, $a[i][j]$.\n")
+    assert finding.line == 3
+    assert "[missing]: target" in finding.remedy
+    assert site.page(f"See {link}.\n\n[Missing]: https://example.org\n") == []
 
 
 def test_figure_needs_alt_text_and_a_file(site: Site) -> None:

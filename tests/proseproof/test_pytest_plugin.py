@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from sample_site import Site
 
 from proseproof.report import digest, load
@@ -13,7 +14,7 @@ LAB = "# %% [markdown]\n# # Lab {#lab}\n# %%\nn = 1\n# %% [markdown]\n# `n == 1`
 def agreed(site: Site) -> Site:
     site.pair(GOOD, GOOD)
     site.pair(LAB, LAB, "labs/l.py")
-    site.write("README.md", "Text `None`.\n")
+    site.write("README.md", "Text `len`.\n")
     for command in (["update"], ["confirm", "--all"]):
         assert site.run("proseproof", *command).returncode == 0
     return site
@@ -23,7 +24,7 @@ def test_good_project_passes_and_is_counted(site: Site) -> None:
     done = agreed(site).run("pytest", "-v")
     assert done.returncode == 0, done.stdout
     assert "docs/zh/x.md::line 3 PASSED" in done.stdout
-    assert "proseproof: 4 shown, 4 accounted for; 4 claims hold" in done.stdout
+    assert "proseproof: 4 shown, 4 accounted for; 4 claims hold, 1 mention exists" in done.stdout
 
 
 def test_bad_page_fails_with_its_line_and_the_next_page_does_not(site: Site) -> None:
@@ -112,3 +113,27 @@ def test_program_that_fails_fails_in_both_languages_at_its_own_line(site: Site) 
     done = site.run("pytest", "docs")
     assert "docs/zh/x.md:4: ZeroDivisionError" in done.stdout
     assert "docs/en/x.md:6: ZeroDivisionError" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["docs"], ["-n", "1"]])
+def test_page_that_pytest_passes_over_fails_the_run(site: Site, arguments: list[str]) -> None:
+    agreed(site)
+    hidden = ("docs/build/y.md", "docs/dist/y.md")
+    for path in hidden:
+        site.write(path, "```python\nassert False\n```\n")
+    done = site.run("pytest", *arguments)
+    assert done.returncode == 1
+    for path in hidden:
+        assert f"{path}:1: this page has no proof" in done.stdout
+    assert "to mend: move it" in done.stdout
+
+
+def test_page_beside_those_asked_for_needs_no_proof(site: Site) -> None:
+    agreed(site).write("docs/build/y.md", "Text.\n")
+    for arguments in (["docs/zh"], ["docs", "-k", "pair"]):
+        assert site.run("pytest", *arguments).returncode == 0
+
+
+def test_folder_that_pytest_is_let_into_is_proved(site: Site) -> None:
+    agreed(site).write("docs/build/y.md", "Text `len`.\n")
+    assert site.run("pytest", "-o", "norecursedirs=none").returncode == 0

@@ -12,7 +12,7 @@ PAGE = "# A {{#a}}\n\n```python\n{}\nn = 1\n```\n\nHere `n == 1`.\n"
 def committed(site: Site) -> Site:
     site.configure('rewrite = ["lib"]\n')
     text = (site.root / "pyproject.toml").read_text()
-    (site.root / "pyproject.toml").write_text(text.replace('["docs"]', '["docs", "tests"]'))
+    (site.root / "pyproject.toml").write_text(text.replace('"docs"]', '"docs", "tests"]', 1))
     site.write("lib/one.py", "value = 1\n")
     site.write("lib/two.py", "value = 2\n")
     for name in ("one", "two"):

@@ -8,7 +8,7 @@ PAGE = """# A title {#title}
 
 See [this](../other.md#part), `(2, 3)`{.text} and ![a figure](../../assets/a.svg).
 
-<!--proseproof: gpu-->
+<!--proseproof: silent-->
 ```python
 x = 1
 print(x)

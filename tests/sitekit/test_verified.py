@@ -3,13 +3,14 @@
 import inspect
 import re
 
-from proseproof import claims
+from proseproof import claims, stated, subjects
 from proseproof.report import ClaimEntry, PageEntry, Report, digest
 from sitekit import verified
 
 
 def test_report_speaks_the_language_of_its_page() -> None:
-    rules = set(re.findall(r'return "(\w+)"', inspect.getsource(claims)))
+    judging = [inspect.getsource(one) for one in (claims, stated, subjects.kind_of)]
+    rules = set(re.findall(r'return "(\w+)"', "".join(judging)))
     entry = PageEntry("docs/zh/a.md", digest("text"))
     entry.claims = [ClaimEntry(1, "x", rule, "not judged") for rule in sorted(rules)]
     report = Report({"torch": "9", "python": "3"}, {"docs/zh/a.md": entry})

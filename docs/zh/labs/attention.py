@@ -67,7 +67,7 @@ plot.heatmap(weights.decoder[0][0], words[:-1])
 # %%
 heads = (1, 2, 3, 4)
 names = [f"L{layer} H{head}" for layer in (1, 2) for head in heads]
-both = torch.cat(weights.memory, dim=1)[0]  # (8, words, characters)
+both = torch.cat(weights.memory, dim=1)[0]  # 每个词一行，每个字一列
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
@@ -88,7 +88,7 @@ def untrained(tokens, num_heads=4, d_model=32):
     vocabulary = sorted(set(tokens))
     ids = torch.tensor([[vocabulary.index(token) for token in tokens]])
     embed = nn.Embedding(len(vocabulary), d_model)
-    X = embed(ids).double()  # (1, seq_len, d_model)
+    X = embed(ids).double()  # (1, ..., d_model)
     return MultiHeadAttention(d_model, num_heads).double(), X
 
 
@@ -277,8 +277,8 @@ def weight_and_drop(text):
     mask = ~torch.eye(n, dtype=torch.bool)[:, None, None]  # (n, 1, 1, n)
     hidden = model.decode(tgt.expand(n, -1), memory, mask)
     P = torch.softmax(torch.cat((logits, hidden)), dim=-1)
-    P = P[:, range(len(written)), written]  # (n + 1, words)
-    drop = (P[:1] - P[1:]).T  # (words, n)
+    P = P[:, range(len(written)), written]  # (n + 1, ...)
+    drop = (P[:1] - P[1:]).T  # 每个词一行，每个遮住的字一列
     return weight, drop.clamp(min=0)
 
 

@@ -163,7 +163,7 @@ plot.heatmap(weights.memory[-1][0], written, list(text))
 def align(text):
     """Each word, with the character that the last layer's heads together look at most."""
     written, weights = look(text)
-    mean = weights.memory[-1][0].mean(dim=0)  # (tgt_len, src_len)
+    mean = weights.memory[-1][0].mean(dim=0)  # 每个词一行，每个字一列
     return [f"{word} ← {text[i]}" for word, i in zip(written, mean.argmax(dim=-1), strict=True)]
 
 
