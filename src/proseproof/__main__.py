@@ -149,6 +149,9 @@ def parser() -> argparse.ArgumentParser:
     drill.add_argument("--seed", type=int, default=0, help="which things (default: %(default)s)")
     drill.add_argument("--count", type=int, default=200, help="how many (default: %(default)s)")
     drill.add_argument("--workers", type=int, default=2, help="at a time (default: %(default)s)")
+    drill.add_argument(
+        "--kinds", nargs="+", default=[], metavar="WORD", help="kinds with such a word; else all"
+    )
     return whole
 
 
@@ -172,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _report(project)
     from proseproof.drill import drill as run_drill
 
-    return run_drill(settings, options.seed, options.count, options.workers)
+    return run_drill(settings, options.seed, options.count, options.workers, options.kinds)
 
 
 if __name__ == "__main__":

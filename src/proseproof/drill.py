@@ -22,9 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proseproof import shape_comments
-from proseproof.drill_changes import Author, Change, choose
-from proseproof.drill_progress import Progress
-from proseproof.drill_proofs import means_nothing, prove
+from proseproof.drill_changes import Author, Change
+from proseproof.drill_kinds import choose, kinds
+from proseproof.drill_progress import Progress, estimate
+from proseproof.drill_proofs import prove
+from proseproof.drill_reasons import means_nothing
 from proseproof.execution import sweep
 from proseproof.project import Project, check_project
 from proseproof.settings import Settings
@@ -130,8 +132,12 @@ def _copies(settings: Settings, folder: Path, count: int) -> Iterator[Worker]:
         yield Worker(copy, project)
 
 
-def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
-    """Make `count` changes, prove each, and print what was caught; 1 when something slips by."""
+def drill(settings: Settings, seed: int, count: int, workers: int, words: list[str]) -> int:
+    """Make `count` changes, prove each, and print what was caught; 1 when something slips by.
+
+    `words` choose the kinds of change by their names; without any, every kind is made.
+    """
+    os.environ["OMP_NUM_THREADS"] = "1"  # threads do not survive a fork
     with tempfile.TemporaryDirectory(prefix="proseproof-drill-") as folder:
         team = list(_copies(settings, Path(folder), workers))
         pages = team[0].project.pages.values()
@@ -139,7 +145,7 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
             with contextlib.suppress(ImportError):  # the pages will say so
                 import torch
 
-                torch.set_num_threads(1)  # threads do not survive a fork
+                torch.set_num_threads(1)
         sys.meta_path.insert(0, shape_comments.Finder(settings.rewrite))
         print(
             f"First the {len(pages)} pages as they are, then {count} changes, "
@@ -156,7 +162,14 @@ def drill(settings: Settings, seed: int, count: int, workers: int) -> int:
             return 2
         # What takes long as it is takes long when it is changed.
         limit = max(TIMEOUT, *(5 * one.seconds for one in before))
-        changes = choose(Author(Project(settings), seed), count)
+        author = Author(Project(settings), seed)
+        changes = choose(author, count, words)
+        if not changes:
+            print(f"nothing to change; the kinds are: {', '.join(kinds(author))}", file=sys.stderr)
+            return 2
+        took = {path: one.seconds for one in before for path in one.change.texts}
+        soon = estimate(took, [list(change.texts) for change in changes], workers)
+        print(f"{len(changes)} changes will take {soon}.", file=sys.stderr)
         outcomes = _work(team, changes, limit, "changes")
     return _summary(outcomes, seed)
 

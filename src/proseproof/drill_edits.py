@@ -10,7 +10,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 
-from proseproof.page import Block, Page
+from proseproof.page import Block, Page, Span
 
 SWAPS = {
     "+": "-", "-": "+", "*": "+", "/": "*", "//": "*", "@": "*", "**": "*",
@@ -114,12 +114,18 @@ def _meaning(code: str) -> str:
     return ast.dump(ast.parse(code))
 
 
-def with_token(page: Page, block: Block, place: int, old: str, new: str) -> str | None:
-    """The page with one token of a block replaced; None when that is not there or no Python."""
-    tokens = code_tokens(block.code)
-    if place >= len(tokens) or tokens[place].string != old:
-        return None
-    changed = replaced(block.code, tokens[place], new)
+def with_tokens(
+    page: Page, block: Block, old: list[tokenize.TokenInfo], new: dict[int, str]
+) -> str | None:
+    """The page with tokens of a block replaced; None when they are not there or it is no Python.
+
+    `old` are the tokens of the same block in the language that the change was thought up in.
+    """
+    tokens, changed = code_tokens(block.code), block.code
+    for place in sorted(new, reverse=True):
+        if place >= len(tokens) or tokens[place].string != old[place].string:
+            return None
+        changed = replaced(changed, tokens[place], new[place])
     if not means_something(block.code, changed):
         return None
     lines = page.text.split("\n")
@@ -127,4 +133,18 @@ def with_token(page: Page, block: Block, place: int, old: str, new: str) -> str 
     first = block.first - 1
     for number, line in enumerate(body):
         lines[first + number] = (block.indent + line) if line.strip() else lines[first + number]
+    return "\n".join(lines)
+
+
+def with_span(page: Page, span: Span, new: str) -> str | None:
+    """The page with other code in place of a span; None when it is not written in one piece."""
+    same = [one for one in page.spans if (one.line, one.text) == (span.line, span.text)]
+    place = next(number for number, one in enumerate(same) if one is span)
+    lines, old = page.text.split("\n"), f"`{span.text}`"
+    parts = lines[span.line - 1].split(old)
+    if len(parts) <= len(same):
+        return None
+    lines[span.line - 1] = f"`{new}`".join(
+        (old.join(parts[: place + 1]), old.join(parts[place + 1 :]))
+    )
     return "\n".join(lines)

@@ -53,16 +53,30 @@ class Progress:
         known = [kind for kind in left if self.times[kind]]
         if not known:
             return ""
-        minutes = sum(left[kind] * mean(self.times[kind]) for kind in known) / self.workers / 60
+        seconds = sum(left[kind] * mean(self.times[kind]) for kind in known) / self.workers
         if len(known) < len(left):
-            return f", more than {_minutes(minutes)} left"
-        return f", about {_minutes(minutes)} left" if minutes >= 1 else ", less than a minute left"
+            return f", more than {_minutes(seconds)} left"
+        return f", {_about(seconds)} left"
 
     def end(self) -> None:
         """Leave the last line as it is; a log gets it now."""
         print("" if self.out.isatty() else self.text, file=self.out, flush=True)
 
 
-def _minutes(number: float) -> str:
-    whole = max(1, round(number))
+def estimate(took: dict[str, float], changes: list[list[str]], workers: int) -> str:
+    """How long changes take: each as long as the slowest of its files did as it was.
+
+    A file that is no page takes as long as a page does.
+    """
+    usual = mean(took.values())
+    each = [max([took[path] for path in paths if path in took], default=usual) for paths in changes]
+    return _about(sum(each) / workers)
+
+
+def _about(seconds: float) -> str:
+    return f"about {_minutes(seconds)}" if seconds >= 60 else "less than a minute"
+
+
+def _minutes(seconds: float) -> str:
+    whole = max(1, round(seconds / 60))
     return f"{whole} minute{'s' * (whole > 1)}"

@@ -36,7 +36,9 @@ from sitekit import (
 log = get_plugin_logger("sitekit")
 
 _INCLUDE = re.compile(r'^(?P<indent>[ \t]*)--8<-- "(?P<spec>[^"]+)"[ \t]*$', re.M)
-_SUBJECT = re.compile(r"(?<=[^\s`]`)\{:? ?of=[^{}\n]*\}")
+_SUBJECT = re.compile(
+    r"""(?<=[^\s`]`)\{:? ?(?P<marks>[^{}\n]*?) ?\bof=(?:"[^"]*"|'[^']*'|[^\s{}]+) ?\}"""
+)
 _BAD_LINK = re.compile(
     r"Doc file '(?P<doc>.+?)' contains an? .*?link '(?P<link>.+?)',? ?(?P<why>.*)"
 )
@@ -63,7 +65,7 @@ def without_subjects(markdown: str) -> str:
 
     Markdown must not see it: between two `_` in such expressions everything would be slanted.
     """
-    return _SUBJECT.sub("", markdown)
+    return _SUBJECT.sub(lambda match: f"{{{match['marks']}}}" * bool(match["marks"]), markdown)
 
 
 class Site:

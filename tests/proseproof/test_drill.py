@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import pytest
 from sample_site import Site
 
 from proseproof.drill import Worker
 from proseproof.drill_changes import Change
-from proseproof.drill_proofs import means_nothing, prove
+from proseproof.drill_proofs import prove
 from proseproof.execution import scratch
 
 ZH = """
@@ -108,8 +107,26 @@ def test_drill_says_what_it_does_and_how_far_it_is(site: Site) -> None:
     assert said == [
         "First the 2 pages as they are, then 4 changes, 1 at a time, in a copy of the project.",
         "1/1 pages as they are",
+        "4 changes will take less than a minute.",
         "4/4 changes, 4 caught",
     ]
+
+
+def test_kinds_are_chosen_by_words_of_their_names(site: Site) -> None:
+    site.pair(ZH, EN)
+    site.run("proseproof", "confirm", "--all")
+    done = site.run("proseproof", "drill", "--count", "6", "--kinds", "link", "anchor")
+    assert [row[:32].strip() for row in done.stdout.splitlines() if row[-3:].strip().isdigit()] == [
+        "heading's anchor", "link", "all",
+    ]  # fmt: skip
+
+
+def test_unknown_kind_is_answered_with_the_known_ones(site: Site) -> None:
+    site.pair(ZH, EN)
+    site.run("proseproof", "confirm", "--all")
+    done = site.run("proseproof", "drill", "--count", "6", "--kinds", "nonsense")
+    assert done.returncode == 2
+    assert "another shape" in done.stderr and "turned: a flag" in done.stderr
 
 
 def test_copy_leaves_out_what_was_built_and_keeps_what_is_named_like_it(site: Site) -> None:
@@ -149,20 +166,3 @@ def test_fork_leaves_the_scratch_folder_of_its_parent(site: Site) -> None:
     worker.start(Change("block", "README.md", 1, "", {"README.md": "```python\nn = 2\n```\n"}))
     worker.finish()
     assert folder.is_dir()
-
-
-@pytest.mark.parametrize(
-    ("what", "explained"),
-    [
-        ("'2' → '3' in x = torch.randn(2, 5)", True),
-        ("'2' → '3' in x = torch.randn(5, 5) * 2", False),
-        ("'2' → '3' in return x.transpose(1, 2)", False),
-        ("'==' → '!=' in x = torch.ones(2) == y", False),
-    ],
-)
-def test_only_another_size_of_an_example_means_nothing_in_a_source(
-    site: Site, what: str, explained: bool
-) -> None:
-    change = Change("line of a listed source", "src/lib.py", 1, what, {})
-    project = site.project
-    assert bool(means_nothing(project.settings, project, change)) == explained

@@ -27,6 +27,7 @@ def _line(file: Path, part: str) -> int:
 def test_what_a_number_is_said_of_is_not_for_readers() -> None:
     page = 'So `4`{of="f(_)"} and `d=1`{of="g(x, _) == 2"}.'
     assert without_subjects(page) == "So `4` and `d=1`."
+    assert without_subjects("Not `4`{.wrong of=n}.") == "Not `4`{.wrong}."
 
 
 def test_mark_that_a_page_talks_about_stays() -> None:
