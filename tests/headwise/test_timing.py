@@ -36,13 +36,13 @@ def test_kernel_that_does_not_run_says_why() -> None:
 
 
 def test_accelerator_counts_its_memory() -> None:
-    with Rehearsal().stage():
+    with Rehearsal(__file__).stage():
         costs = timing.measure(own_device(), (2, 4, 5, 8), torch.float32)
     assert all(isinstance(cost, Cost) and cost.peak is not None for cost in costs.values())
 
 
 def test_memory_is_counted_beyond_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Rehearsal().stage():
+    with Rehearsal(__file__).stage():
         monkeypatch.setattr(torch.accelerator, "memory_allocated", lambda device: 100)
         monkeypatch.setattr(torch.accelerator, "max_memory_allocated", lambda device: 164)
         assert timing.peak_bytes(lambda: None, own_device()) == 64
