@@ -189,7 +189,8 @@ class PageFile(MarkdownFile):  # type: ignore[misc]
         if path == session.first:
             steps.append(("project", lambda: check_project(session.project)))
         session.left[path] = {name for name, _ in steps}
-        for name, step in steps:
+        only_links = session.touched is not None and path in session.touched.linking_pages
+        for name, step in steps[:1] if only_links else steps:
             yield ProofItem.from_parent(self, name=name, step=step, page=path)
 
 

@@ -39,12 +39,16 @@ class Touched:
         self.changed = changed
         self.pages = set(project.paths())
         self.touched_pages = _touched_pages(project, changed)
+        # Of a page that only links to what changed, the links have to be followed again.
+        self.linking_pages = {
+            path for path in self.pages - self.touched_pages if _links(project, path) & changed
+        }
         self.stems = {Path(name).stem for name in self.changed if name.endswith(".py")}
 
     def includes(self, path: str) -> bool:
         """True for a page that is touched, and for a test that changed or whose source did."""
         if path in self.pages:
-            return path in self.touched_pages
+            return path in self.touched_pages | self.linking_pages
         return path in self.changed or Path(path).stem.removeprefix("test_") in self.stems
 
 
@@ -63,7 +67,7 @@ def _touched_pages(project: Project, changed: set[str]) -> set[str]:
 
 
 def depends_on(project: Project, path: str) -> set[str]:
-    """The project's files that a page imports, quotes, draws, records or links to."""
+    """The project's files that a page imports, quotes, draws or records."""
     from proseproof.prover import PageProof
 
     proof = PageProof(project, path)
@@ -71,13 +75,19 @@ def depends_on(project: Project, path: str) -> set[str]:
     quoted = {root / one.spec.partition(":")[0] for one in proof.page.listings}
     files = kept_proofs.files_of(proof) | quoted
     found = {file.relative_to(root).as_posix() for file in files if file.is_relative_to(root)}
-    folder = (root / path).parent
-    for link in proof.page.links:
-        target = link.target.partition("#")[0]
-        if target and "://" not in target:
-            place = (folder / target).resolve()
-            if place.is_relative_to(root):
-                found.add(place.relative_to(root).as_posix())
     if proof.page.is_lab:
         found.add(proof.record_file.relative_to(root).as_posix())
+    return found
+
+
+def _links(project: Project, path: str) -> set[str]:
+    """The project's files that a page links to."""
+    root = project.settings.root
+    found = set()
+    for link in project.page(path).links:
+        target = link.target.partition("#")[0]
+        if target and "://" not in target:
+            place = (root / path).parent.joinpath(target).resolve()
+            if place.is_relative_to(root):
+                found.add(place.relative_to(root).as_posix())
     return found

@@ -53,6 +53,21 @@ def test_page_brings_its_other_language(committed: Site) -> None:
     assert not any("test" in name for name in ran)
 
 
+def test_page_that_links_to_what_changed_is_asked_for_its_links_alone(committed: Site) -> None:
+    for language in ("zh", "en"):
+        committed.write(f"docs/{language}/links.md", "# L {#l}\n\n[A](one.md#a) `1 == 1`\n")
+    assert committed.run("proseproof", "confirm").returncode == 0
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "links"]
+    subprocess.run(["git", "add", "-A"], cwd=committed.root, check=True)
+    subprocess.run(git, cwd=committed.root, check=True)
+    for language in ("zh", "en"):
+        file = committed.root / f"docs/{language}/one.md"
+        file.write_text(file.read_text().replace("{#a}", "{#b}"))
+    said = committed.run("pytest", "-v", "--since", "HEAD").stdout
+    assert "docs/en/links.md::accounted FAILED" in said
+    assert "docs/en/links.md::prose" not in said
+
+
 def test_source_brings_the_pages_that_import_it_and_the_test_of_its_name(committed: Site) -> None:
     committed.write("lib/two.py", "value = 3\n")
     ran, said = proved(committed)
