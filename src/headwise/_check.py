@@ -6,19 +6,27 @@ types, hardly ever values, so they cost next to nothing and can be traced; those
 values pass where there are none to read.
 """
 
+import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from headwise._autocast import multiplied_dtype
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 # More than that is a slip, and would end in an error of the allocator, or the process.
-WIDEST = 2**18  # one axis of a weight
+WIDEST = 2**16  # one axis of a weight
 ROWS = 2**24  # of a table: words, or positions
-LARGEST = 2**36  # numbers in one tensor
+LONGEST = 2**28  # positions in a sequence
+LARGEST = 2**33  # numbers in a mask
+LARGEST_OF_FLOATS = 2**30  # numbers in another tensor, where each takes more room
 FARTHEST = 2**53  # position: up to here, double precision tells one from the next
 
 
@@ -38,14 +46,18 @@ def check_widths(**widths: int) -> None:
 
 def check_lengths(*, most: int = LARGEST, **lengths: int) -> None:
     """Every length is a whole number of at least 0, and a tensor of all of them can be had."""
-    numel = 1
     for name, length in lengths.items():
-        check_whole(name, length, 0, most)
-        if isinstance(length, int) and not torch.compiler.is_compiling():
-            numel *= length
-    if numel > most:
-        sizes = " and ".join(map(str, lengths.values()))
-        raise ValueError(f"{', '.join(lengths)}: got {sizes}, expected at most {most:,} numbers")
+        check_whole(name, length, 0, LONGEST)
+    check_numel(", ".join(lengths), list(lengths.values()), most)
+
+
+def check_numel(name: str, sizes: Sequence[int], most: int = LARGEST) -> None:
+    """A tensor of these sizes can be had, as far as they are known."""
+    if torch.compiler.is_compiling():
+        return
+    if math.prod(size for size in sizes if isinstance(size, int | numbers.Integral)) > most:
+        got = " and ".join(map(str, sizes))
+        raise ValueError(f"{name}: got {got}, expected at most {most:,} numbers")
 
 
 def check_whole(name: str, x: int, least: int, most: int, expected: str = "a whole number") -> None:
@@ -63,7 +75,7 @@ def check_whole(name: str, x: int, least: int, most: int, expected: str = "a who
 
 def check_start(start: int) -> None:
     """The first of some positions is a position."""
-    check_whole("start", start, 0, FARTHEST, "a position")
+    check_whole("start", start, 0, FARTHEST - LONGEST, "a position")
 
 
 def check_positions(name: str, start: int, length: int, max_len: int) -> None:
@@ -96,6 +108,20 @@ def check_flags(**flags: bool) -> None:
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise TypeError(f"{name}: got {kind(flag)}, expected True or False")
+
+
+def check_first(check: Callable[P, None]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The function, with its arguments checked by the call: a generator would first be run."""
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            check(*args, **kwargs)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return wrap
 
 
 # Things
@@ -133,7 +159,7 @@ def check_floating(name: str, dtype: torch.dtype) -> None:
 def check_numeric(name: str, dtype: torch.dtype) -> None:
     """The dtype is one in which 0 and 1 can be written and counted."""
     check_kind(name, dtype, torch.dtype, expected="a torch.dtype of numbers")
-    if dtype.is_complex or "q" in str(dtype) or "bits" in str(dtype):
+    if dtype.is_complex or any(word in str(dtype) for word in ("q", "bits", "float4")):
         raise ValueError(f"{name}: got {dtype}, expected a torch.dtype of real numbers")
 
 
@@ -206,6 +232,7 @@ def check_values(name: str, x: Tensor, valid: Tensor, expected: str) -> None:
 
 def check_range(name: str, x: Tensor, least: int, most: int) -> None:
     """Every value of x lies between the two, or is one of them."""
+    x = x.long()  # a narrow dtype could not even hold the limits
     valid = (x >= least) & (x <= most)
     if not may_hold(valid):
         check_values(name, x, valid, f"{least} to {most:,}")
@@ -243,7 +270,8 @@ def check_counts(name: str, counts: Tensor, **length: int) -> None:
     check_integers(name, counts)
     check_lengths(**length)
     (most,) = length.values()
-    check_range(name, counts.long(), 0, most)  # a narrow dtype could not even hold the length
+    check_numel(f"{name}, {next(iter(length))}", (*counts.shape, most))
+    check_range(name, counts, 0, most)
 
 
 def check_floats(name: str, x: Tensor) -> None:
@@ -333,4 +361,6 @@ def kind(x: object) -> str:
     if x is None or isinstance(x, str | bytes | numbers.Number):
         text = repr(x)
         return text if len(text) <= 60 else f"{text[:57]}..."
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
     return f"{'an' if type(x).__name__[0] in 'aeiouAEIOU' else 'a'} {type(x).__name__}"

@@ -126,6 +126,8 @@ def _tensors(name: str, side: dict[str, Projection]) -> list[tuple[str, Tensor]]
     for letter, tensor in found:
         if tensor.is_meta or isinstance(tensor, FakeTensor):
             raise ValueError(f"{name}: got {letter} without values, expected some")
+        if not tensor.is_floating_point():
+            raise ValueError(f"{name}: got {letter} of {tensor.dtype}, expected real floats")
     return found
 
 

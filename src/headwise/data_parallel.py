@@ -27,7 +27,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from headwise._check import (
     check_device,
+    check_first,
+    check_floating,
     check_kind,
+    check_shape,
     check_sizes,
     check_tensor,
     check_tokens,
@@ -41,6 +44,27 @@ BATCH, SEQ_LEN, VOCAB = 16, 6, 12
 PAD, BOS, FIRST = 0, 1, 2
 
 
+def _check_group(timeout: float) -> None:
+    """The timeout can be waited for, and the environment names a whole group or none."""
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout: got {kind(timeout)}, expected seconds")
+    if not 0 < timeout < 1e6:
+        raise ValueError(f"timeout: got {timeout}, expected seconds, more than 0")
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"):
+        value = os.environ.get(name, "0")
+        if not value.isdecimal():
+            raise ValueError(f"{name}: got {value!r}, expected a whole number")
+    if "RANK" not in os.environ:
+        return
+    for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        if name not in os.environ:
+            raise ValueError(f"{name}: got none beside RANK, expected what torchrun sets")
+    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if rank >= world_size:
+        raise ValueError(f"RANK: got {rank}, expected one below WORLD_SIZE = {world_size}")
+
+
+@check_first(_check_group)
 @contextmanager
 def joined(timeout: float) -> Iterator[torch.device]:
     """The device of this process, as a member of the group that torchrun has started.
@@ -48,7 +72,6 @@ def joined(timeout: float) -> Iterator[torch.device]:
     A member that is lost ends all others, each with a message and a code that is not 0: they
     notice a closed connection at once, torchrun's signal, or silence for `timeout` seconds.
     """
-    _check_group(timeout)
     accelerator = torch.accelerator.current_accelerator(check_available=True)
     local_rank = int(os.environ.get("LOCAL_RANK", 0))
     device = torch.device(accelerator.type, local_rank) if accelerator else torch.device("cpu")
@@ -84,26 +107,6 @@ def joined(timeout: float) -> Iterator[torch.device]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _check_group(timeout: float) -> None:
-    """The timeout can be waited for, and the environment names a whole group or none."""
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        raise TypeError(f"timeout: got {kind(timeout)}, expected seconds")
-    if not 0 < timeout < 1e6:
-        raise ValueError(f"timeout: got {timeout}, expected seconds, more than 0")
-    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"):
-        value = os.environ.get(name, "0")
-        if not value.isdecimal():
-            raise ValueError(f"{name}: got {value!r}, expected a whole number")
-    if "RANK" not in os.environ:
-        return
-    for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
-        if name not in os.environ:
-            raise ValueError(f"{name}: got none beside RANK, expected what torchrun sets")
-    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    if rank >= world_size:
-        raise ValueError(f"RANK: got {rank}, expected one below WORLD_SIZE = {world_size}")
-
-
 def whole_batch(step: int) -> Tensor:
     """The tokens of one step, (batch, seq_len), the same in every process."""
     check_whole("step", step, 0, 2**63 - 1)
@@ -117,6 +120,10 @@ def share(rows: Tensor) -> Tensor:
     Gradients are averaged over processes. Were one share smaller, its rows would weigh more.
     """
     check_tensor("rows", rows)
+    if rows.dim() == 0:
+        raise ValueError("rows: got a single number, expected rows")
+    if not dist.is_initialized():
+        return rows  # this process is alone
     rank, world_size = dist.get_rank(), dist.get_world_size()
     if len(rows) % world_size:
         raise ValueError(f"rows: got {len(rows)}, expected a multiple of {world_size} processes")
@@ -142,14 +149,24 @@ def reversal_loss(model: nn.Module, tokens: Tensor) -> Tensor:
     target = tokens.flip(1)
     so_far = F.pad(target[:, :-1], (1, 0), value=BOS)  # (batch, seq_len)
     logits = model(tokens, so_far)  # (batch, seq_len, vocab)
+    check_shape("model", logits, (*tokens.shape, VOCAB))
+    check_floating("model", logits.dtype)
     return F.cross_entropy(logits.flatten(0, 1), target.flatten())
 
 
-def train(model: nn.Module, device: torch.device, steps: int) -> Iterator[float]:
-    """The loss of each whole batch, while the copies of the model learn in step."""
+def _check_training(model: nn.Module, device: torch.device, steps: int) -> None:
     check_kind("model", model, nn.Module)
     check_kind("device", device, torch.device)
     check_sizes(steps=steps)
+    if not dist.is_initialized():
+        raise ValueError(f"device: got {device} outside any group, expected what `joined` gives")
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise ValueError("model: got one on the meta device, expected parameters with values")
+
+
+@check_first(_check_training)
+def train(model: nn.Module, device: torch.device, steps: int) -> Iterator[float]:
+    """The loss of each whole batch, while the copies of the model learn in step."""
     copy = DistributedDataParallel(model.to(device))  # all start from the parameters of rank 0
     optimizer = torch.optim.SGD(copy.parameters(), lr=0.03, momentum=0.9)
     for step in range(steps):
@@ -170,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--timeout", type=float, default=60, help="seconds to wait for another process"
     )
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     try:
         check_sizes(steps=options.steps)
         _check_group(options.timeout)

@@ -5,14 +5,22 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headwise._check import check_dropout, check_input, check_kind, check_widths
+from headwise._check import (
+    WIDEST,
+    check_dropout,
+    check_input,
+    check_kind,
+    check_sizes,
+    check_widths,
+)
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
 
 def check_feed_forward(d_model: int, d_ff: int | None, dropout: float, activation: str) -> None:
     """A feed-forward network can be made of this."""
-    check_widths(d_model=d_model, d_ff=1 if d_ff is None else d_ff)
+    check_widths(d_model=d_model)
+    check_sizes(d_ff=1 if d_ff is None else d_ff, most=4 * WIDEST)
     check_dropout(dropout)
     check_kind("activation", activation, str)
     if activation not in ACTIVATIONS:

@@ -143,18 +143,25 @@ class LayerCache:
     ) -> None:
         self.own = KeyValueCache() if own is None else own
         self.memory = KeyValueCache(fixed=True) if memory is None else memory
-        for name, part, fixed in (("own", self.own, False), ("memory", self.memory, True)):
-            check_kind(name, part, KeyValueCache)
-            if part.fixed is not fixed:
-                raise ValueError(f"{name}: got fixed={part.fixed}, expected {fixed}")
+        self.check_parts()
+
+    def check_parts(self, name: str = "") -> None:
+        """One part grows and the other is fixed; name is what the caller calls this cache."""
+        for part, one, fixed in (("own", self.own, False), ("memory", self.memory, True)):
+            called = f"{name}.{part}" if name else part
+            check_kind(called, one, KeyValueCache)
+            if one.fixed is not fixed:
+                raise ValueError(f"{called}: got fixed={one.fixed}, expected {fixed}")
 
     def copy(self) -> "LayerCache":
         """Another cache for the same layer that goes its own way."""
+        self.check_parts()
         return LayerCache(self.own.copy(), self.memory.copy())
 
     def update(self, other: "LayerCache") -> None:
         """Hold what the other cache holds."""
         check_kind("other", other, LayerCache)
+        other.check_parts("other")
         self.own.update(other.own)
         self.memory.update(other.memory)
 
@@ -250,6 +257,7 @@ class DecoderLayer(nn.Module):
         key_len = seq_len
         if cache is not None:
             check_kind("cache", cache, LayerCache)
+            cache.check_parts("cache")
             key_len += cache.own.length
         scores = (batch, self.num_heads, seq_len)
         if mask is not None:

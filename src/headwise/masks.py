@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import (
-    LARGEST,
+    LONGEST,
     as_boolean,
     check_counts,
     check_device,
@@ -33,6 +33,7 @@ from headwise._check import (
     check_floating,
     check_lengths,
     check_mask,
+    check_numel,
     check_numeric,
     check_place,
     check_shape,
@@ -120,11 +121,12 @@ def to_attn_mask(mask: Tensor, scores: Sequence[int]) -> Tensor:
     """
     check_each("scores", scores, object, expected="the sizes (batch, num_heads, query, key)")
     for size in scores:
-        check_whole("scores", size, 0, LARGEST, "sizes")
+        check_whole("scores", size, 0, LONGEST, "sizes")
     if len(scores) != 4:
         raise ValueError(
             f"scores: got {show(scores)}, expected the sizes (batch, num_heads, query, key)"
         )
+    check_numel("scores", scores)
     check_mask(mask, scores, mask)
     batch, num_heads, query, key = scores
     if mask.dim() == 2:
@@ -179,6 +181,7 @@ def from_additive(additive: Tensor) -> Tensor:
     check_tensor("additive", additive)
     if not additive.is_floating_point():
         raise ValueError(f"additive: got dtype {additive.dtype}, expected a floating one")
+    _check_axes("additive", additive)
     hidden = additive <= torch.finfo(additive.dtype).min
     check_values("additive", additive, hidden | (additive == 0), "0 and -inf alone")
     return ~hidden
@@ -236,6 +239,7 @@ def to_zero_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
 def from_zero_hides(zero_hides: Tensor) -> Tensor:
     """Our mask from one in which 0 hides; (batch, query, key) gets an axis for the heads."""
     mask = as_boolean("zero_hides", zero_hides)
+    _check_axes("zero_hides", mask)
     return mask[:, None] if mask.dim() == 3 else mask
 
 
@@ -248,13 +252,22 @@ def to_one_hides(mask: Tensor, dtype: torch.dtype = torch.long) -> Tensor:
 
 def from_one_hides(one_hides: Tensor) -> Tensor:
     """Our mask from one of the same shape in which 1 hides and 0 shows."""
-    return ~as_boolean("one_hides", one_hides)
+    mask = ~as_boolean("one_hides", one_hides)
+    _check_axes("one_hides", mask)
+    return mask
 
 
 def _check_boolean(name: str, mask: Tensor) -> None:
     check_tensor(name, mask)
     if mask.dtype != torch.bool:
         raise ValueError(f"{name}: got dtype {mask.dtype}, expected torch.bool")
+    _check_axes(name, mask)
+
+
+def _check_axes(name: str, mask: Tensor) -> None:
+    """The mask has an axis for queries and one for keys, each of which may be of size 1."""
+    if mask.dim() < 2:
+        raise ValueError(f"{name}: got shape {show(mask.shape)}, expected (..., query, key)")
 
 
 def _longest(lengths: Tensor) -> int:

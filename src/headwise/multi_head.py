@@ -1,7 +1,7 @@
 """Multi-head attention: the module that the rest of the library uses, and its cache."""
 
 import weakref
-from typing import Literal, overload
+from typing import Literal, cast, overload
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from headwise._check import (
     check_sizes,
     check_tensor,
     check_widths,
+    may_hold,
 )
 from headwise.attention import attention, fused_attention
 from headwise.heads import merge_heads, split_heads
@@ -182,10 +183,11 @@ class KeyValueCache:
 
     A cache serves one attention layer and one batch. For self-attention it grows: each call adds
     the keys and values of its query. For cross-attention it is fixed: the first call projects the
-    key that it is given, and later calls, given the same key, reuse that. A call that fails
-    leaves the cache as it was.
+    key that it is given, and later calls reuse that; a key with other numbers is refused, unless
+    K and V were replaced by hand. A call that fails leaves the cache as it was.
 
-    A deep copy, or what pickle brings back, is the next layer's that uses it, if it fits.
+    A deep copy, or what pickle brings back, holds the numbers without their gradients, and is the
+    next layer's that uses it, if it fits.
     """
 
     def __init__(self, *, fixed: bool = False) -> None:
@@ -194,6 +196,7 @@ class KeyValueCache:
         self.K: Tensor | None = None
         self.V: Tensor | None = None
         self._layer: weakref.ref[MultiHeadAttention] | None = None
+        self._source: tuple[Tensor, Tensor, Tensor] | None = None  # K, and the key and value of it
 
     @property
     def length(self) -> int:
@@ -212,23 +215,26 @@ class KeyValueCache:
             check_tensor(name, x)
         if self.fixed is (key is query):
             raise ValueError(
-                "cache: got a fixed one for self-attention, expected a growing one"
+                "cache: got a fixed one for self-attention, whose key is its query, expected a "
+                "growing one"
                 if self.fixed
                 else "cache: got a growing one with a key of its own, expected a fixed one"
             )
-        if self.K is None or self.V is None:
-            return layer.project_keys(key, value)
-        self._check(layer, self.K, self.V, key)
+        if self.K is None and self.V is None:
+            K, V = layer.project_keys(key, value)
+            self._source = (K, key, value) if self.fixed else None
+            return K, V
+        kept_K, kept_V = self._checked(layer, key, value)
         if self.fixed:
-            return self.K, self.V
+            return kept_K, kept_V
         K, V = layer.project_keys(key, value)
-        return torch.cat((self.K, K), dim=2), torch.cat((self.V, V), dim=2)
+        return torch.cat((kept_K, K), dim=2), torch.cat((kept_V, V), dim=2)
 
     def keep(self, layer: MultiHeadAttention, K: Tensor, V: Tensor) -> None:
         """Keep what `recall` gave, now that the call has succeeded."""
         check_kind("layer", layer, MultiHeadAttention)
-        check_shape("K", K, ("batch", layer.num_heads, "key_len", layer.d_k))
-        check_shape("V", V, (K.size(0), layer.num_heads, K.size(2), layer.d_v))
+        check_input("K", K, ("batch", layer.num_heads, "key_len", layer.d_k), layer.W_k)
+        check_input("V", V, (K.size(0), layer.num_heads, K.size(2), layer.d_v), layer.W_v)
         self.K, self.V, self._layer = K, V, weakref.ref(layer)
 
     def copy(self) -> "KeyValueCache":
@@ -242,10 +248,14 @@ class KeyValueCache:
         check_kind("other", other, KeyValueCache)
         if other.fixed is not self.fixed:
             raise ValueError(f"other: got fixed={other.fixed}, expected {self.fixed}, as here")
-        self.K, self.V, self._layer = other.K, other.V, other._layer
+        self.K, self.V = other.K, other.V
+        self._layer, self._source = other._layer, other._source
 
-    def _check(self, layer: MultiHeadAttention, K: Tensor, V: Tensor, key: Tensor) -> None:
-        """What is kept fits this layer and this key."""
+    def _checked(
+        self, layer: MultiHeadAttention, key: Tensor, value: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What is kept, which fits this layer and this key."""
+        K, V = cast(Tensor, self.K), cast(Tensor, self.V)  # whoever set them by hand
         if self._layer is not None and self._layer() is not layer:
             raise ValueError("cache: got one that another layer filled, expected this layer's own")
         check_shape("cache", K, ("batch", layer.num_heads, "key_len", layer.d_k))
@@ -258,7 +268,19 @@ class KeyValueCache:
             )
         check_alike("cache", K, "the key", key)
         check_alike("cache", V, "the key", key)
+        if self._source is not None and self._source[0] is K:
+            for name, kept, x in zip(("key", "value"), self._source[1:], (key, value), strict=True):
+                # Computed a second time, the same numbers may differ in their last bits.
+                if x is kept:
+                    continue
+                same = x.shape == kept.shape and may_hold(
+                    x.isclose(kept.to(x), 0.01, 0.01, equal_nan=True)
+                )
+                if not same:
+                    raise ValueError(f"cache: got one for another {name}, expected this {name}'s")
+        return K, V
 
     def __getstate__(self) -> dict[str, object]:
-        """All but the layer, which a copy of both would only point past."""
-        return {**self.__dict__, "_layer": None}
+        """All but the layer, which a copy of both would only point past, and what it was fed."""
+        K, V = (x.detach() if isinstance(x, Tensor) else x for x in (self.K, self.V))
+        return {**self.__dict__, "K": K, "V": V, "_layer": None, "_source": None}

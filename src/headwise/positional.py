@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from headwise._check import (
     FARTHEST,
+    LARGEST_OF_FLOATS,
     ROWS,
     check_floating,
     check_floats,
@@ -38,7 +39,7 @@ def sinusoidal(
     d_model the last sine has no cosine beside it.
     """
     _check_code(d_model, dtype, device)
-    check_lengths(seq_len=seq_len, d_model=d_model, most=2**32)
+    check_lengths(seq_len=seq_len, d_model=d_model, most=LARGEST_OF_FLOATS)
     check_start(start)
     # Half precision cannot even count to 2049, nor single to 2**24 + 1: use double, then round.
     precise = _widest(device)
@@ -82,8 +83,8 @@ def shift_matrix(k: int, d_model: int, *, dtype: torch.dtype = torch.float64) ->
     """
     check_whole("k", k, -FARTHEST, FARTHEST)
     _check_code(d_model, dtype)
-    if d_model % 2:
-        raise ValueError(f"d_model: got {d_model}, expected an even number")
+    if d_model % 2 or d_model**2 > LARGEST_OF_FLOATS:
+        raise ValueError(f"d_model: got {d_model}, expected an even number of at most 32,768")
     angles = k * frequencies(d_model, dtype=torch.float64)
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
     turn = torch.stack((cos, -sin, sin, cos), dim=-1).view(-1, 2, 2)  # (d_model / 2, 2, 2)

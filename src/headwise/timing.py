@@ -14,13 +14,13 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from headwise._check import (
-    LARGEST,
+    LARGEST_OF_FLOATS,
     check_callable,
     check_each,
     check_floating,
     check_kind,
-    check_place,
     check_sizes,
+    check_whole,
     show,
 )
 from headwise._command import Parser
@@ -48,9 +48,15 @@ def own_device() -> torch.device:
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
+def _check_computes(device: torch.device) -> None:
+    check_kind("device", device, torch.device)
+    if device.type not in ("cpu", own_device().type):
+        raise ValueError(f"device: got {device}, expected cpu or an accelerator of this machine")
+
+
 def wait_for(device: torch.device) -> None:
     """Return once the device has done everything that it was told to do."""
-    check_kind("device", device, torch.device)
+    _check_computes(device)
     if device.type != "cpu":
         torch.accelerator.synchronize(device)
 
@@ -58,8 +64,8 @@ def wait_for(device: torch.device) -> None:
 def seconds(step: Step, device: torch.device, repetitions: int = 5) -> float:
     """The median time of a step, from an idle device to an idle device."""
     check_callable("step", step)
-    check_kind("device", device, torch.device)
-    check_sizes(repetitions=repetitions)
+    _check_computes(device)
+    check_sizes(repetitions=repetitions, most=1_000_000)
     step()  # the first time also chooses kernels, allocates and compiles
     times = []
     for _ in range(repetitions):
@@ -74,7 +80,7 @@ def seconds(step: Step, device: torch.device, repetitions: int = 5) -> float:
 def peak_bytes(step: Step, device: torch.device) -> int | None:
     """The most memory that a step needs beside what is there already; the CPU keeps no count."""
     check_callable("step", step)
-    check_kind("device", device, torch.device)
+    _check_computes(device)
     if device.type == "cpu":
         return None
     torch.accelerator.reset_peak_memory_stats(device)
@@ -87,10 +93,11 @@ def measure(
     device: torch.device, shape: Sequence[int], dtype: torch.dtype
 ) -> dict[str, Cost | str]:
     """The cost of each kernel for Q, K and V of a shape, or why the kernel did not run."""
-    check_kind("device", device, torch.device)
-    check_place(device)
-    check_each("shape", shape, int, expected="the sizes (..., seq_len, d_k)")
-    if len(shape) < 2 or min(shape) < 1 or math.prod(shape) > LARGEST:
+    _check_computes(device)
+    check_each("shape", shape, object, expected="the sizes (..., seq_len, d_k)")
+    for size in shape:
+        check_whole("shape", size, 1, LARGEST_OF_FLOATS, "a size")
+    if len(shape) < 2 or math.prod(shape) > LARGEST_OF_FLOATS:
         raise ValueError(f"shape: got {show(shape)}, expected sizes (..., seq_len, d_k) that fit")
     check_floating("dtype", dtype)
     Q, K, V = torch.randn(3, *shape, device=device, dtype=dtype, requires_grad=True)
@@ -113,13 +120,12 @@ def measure(
 
 def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> str:
     """Costs as a Markdown table: times relative to the first kernel that ran, memory in MiB."""
-    check_kind("costs", costs, dict)
+    _check_costs(costs)
     check_kind("machine", machine, str)
     check_kind("date", date, datetime.date)
     lines = ["| machine | torch | date | kernel | time | memory |", "|---|---|---|---|---|---|"]
     first = next((cost.seconds for cost in costs.values() if isinstance(cost, Cost)), 1.0)
     for kernel, cost in costs.items():
-        check_kind("costs", cost, Cost, str)
         if isinstance(cost, Cost):
             spent, peak = f"{cost.seconds / first:.2f}", cost.peak
         else:
@@ -130,12 +136,27 @@ def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> st
     return "\n".join(lines)
 
 
+def _check_costs(costs: dict[str, Cost | str]) -> None:
+    """Costs by the names of kernels, in times and memory that can have been measured."""
+    check_kind("costs", costs, dict)
+    for kernel, cost in costs.items():
+        check_kind("costs", kernel, str, expected="names of kernels")
+        check_kind("costs", cost, Cost, str)
+        if not isinstance(cost, Cost):
+            continue
+        check_kind("costs", cost.seconds, float, int, expected="seconds")
+        if not 0 < cost.seconds < math.inf:
+            raise ValueError(f"costs: got {cost.seconds} seconds, expected more than 0")
+        if cost.peak is not None:
+            check_whole("costs", cost.peak, 0, 2**63 - 1, "bytes")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure on this machine and print the table."""
     parser = Parser(prog="python -m headwise.timing", description=__doc__)
     parser.add_argument("--seq-len", type=int, default=1024)
     parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     device = own_device()
     shape = (4, 8, options.seq_len, 64)
     try:

@@ -28,6 +28,8 @@ class Trace(tuple[Step, ...]):
     def __new__(cls, steps: Iterable[Step] = ()) -> "Trace":
         """The steps as a trace."""
         check_kind("steps", steps, Iterable, expected="steps")
+        if isinstance(steps, Tensor):
+            raise TypeError("steps: got a Tensor, expected steps")
         steps = tuple(steps)
         for step in steps:
             check_kind("steps", step, Step)
@@ -49,6 +51,8 @@ class Trace(tuple[Step, ...]):
         check_kind("names", names, Mapping, expected="sizes by name")
         for name, size in names.items():
             check_kind("names", name, str, expected="names in words")
+            if not name:
+                raise ValueError("names: got '', expected names in words")
             check_whole(f"names[{name!r}]", size, 1, 2**63 - 1)
             if size in words:
                 raise ValueError(

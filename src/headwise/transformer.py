@@ -13,7 +13,6 @@ from headwise._check import (
     check_device,
     check_each,
     check_flags,
-    check_integers,
     check_kind,
     check_lengths,
     check_positions,
@@ -107,6 +106,8 @@ class Decoder(nn.Module):
         if cache is None:
             return
         check_each("cache", cache, LayerCache, expected="a list of LayerCache")
+        for part in cache:
+            part.check_parts("cache")
         lengths = [part.own.length for part in cache]
         if len(set(map(id, cache))) != len(self.layers) or len(set(lengths)) > 1:
             raise ValueError(
@@ -260,8 +261,8 @@ class Transformer(nn.Module):
 
     def visible(self, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The mask (batch, 1, 1, seq_len) that hides the padding: pad tokens, or by lengths."""
-        check_shape("tokens", tokens, ("batch", "seq_len"))
-        check_integers("tokens", tokens)
+        vocab = max(self.src_vocab, self.tgt_vocab)
+        check_tokens("tokens", tokens, ("batch", "seq_len"), vocab)
         if lengths is None:
             return (tokens != self.pad)[:, None, None, :]  # (batch, 1, 1, seq_len)
         _check_lengths("lengths", lengths, tokens)
@@ -340,7 +341,7 @@ class Transformer(nn.Module):
             need_logits: also return what they were chosen by, (batch, new_len, tgt_vocab).
         """
         self._check_src(src, src_lengths)
-        self._check_writing(max_len, bos, eos)
+        self.check_writing(max_len, bos, eos)
         check_flags(use_cache=use_cache, need_logits=need_logits)
         model = without_dropout(self)
         memory_mask = model.visible(src, src_lengths)  # (batch, 1, 1, src_len)
@@ -380,7 +381,8 @@ class Transformer(nn.Module):
         if self.max_len is not None:
             check_positions("tgt", start, tgt.size(1), self.max_len)
 
-    def _check_writing(self, max_len: int, bos: int, eos: int) -> None:
+    def check_writing(self, max_len: int, bos: int, eos: int) -> None:
+        """`generate` can be asked for this."""
         check_lengths(max_len=max_len)
         check_whole("bos", bos, 0, self.tgt_vocab - 1, "a token")
         check_whole("eos", eos, -1, self.tgt_vocab - 1, "a token")

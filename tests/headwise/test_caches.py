@@ -211,3 +211,72 @@ def test_fixed_cache_of_another_dtype_is_refused_by_its_name() -> None:
     module.double()
     with pytest.raises(ValueError, match=r"cache: got dtype torch.float32, expected torch.float64"):
         module(X.double(), MEMORY.double(), cache=cache)
+
+
+def test_fixed_cache_refuses_another_key_of_the_same_shape() -> None:
+    """It would answer with the old one: a second source through the cache of the first."""
+    module, cache = MultiHeadAttention(8, 2), KeyValueCache(fixed=True)
+    out = module(X, MEMORY, cache=cache)
+    for key, value, named in (
+        (MEMORY + 1, None, "key"),
+        (MEMORY.flip(0), None, "key"),
+        (MEMORY, MEMORY + 1, "value"),
+    ):
+        with pytest.raises(ValueError, match=f"cache: got one for another {named}, expected this"):
+            module(X, key, value, cache=cache)
+    torch.testing.assert_close(module(X, MEMORY.clone(), cache=cache), out)
+
+
+def test_fixed_cache_by_hand_answers_for_itself() -> None:
+    """As beam search does, where the memory is reordered with the keys."""
+    module, cache, rows = MultiHeadAttention(8, 2), KeyValueCache(fixed=True), torch.tensor([1, 0])
+    module(X, MEMORY, cache=cache)
+    assert cache.K is not None and cache.V is not None
+    cache.K, cache.V = cache.K[rows], cache.V[rows]
+    torch.testing.assert_close(module(X, MEMORY[rows], cache=cache), module(X, MEMORY[rows]))
+
+
+def test_decoder_refuses_the_cache_of_another_source() -> None:
+    model = Transformer(9, 9, d_model=8, num_heads=2, num_layers=2).eval()
+    cache, tgt = model.decoder.new_cache(), torch.tensor([[1, 2], [1, 3]])
+    model.decode(tgt[:, :1], MEMORY, None, cache)
+    with pytest.raises(ValueError, match="cache: got one for another key"):
+        model.decode(tgt, MEMORY + 1, None, cache)
+    assert [part.own.length for part in cache] == [1, 1]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copied_cache_leaves_the_gradient_behind(name: str) -> None:
+    module, cache = MultiHeadAttention(8, 2), KeyValueCache()
+    module(X, cache=cache)
+    forked = COPIES[name](cache)
+    assert cache.K is not None and cache.K.requires_grad and not forked.K.requires_grad
+    torch.testing.assert_close(forked.K, cache.K.detach())
+
+
+@pytest.mark.parametrize("lost", ["K", "V"])
+def test_half_a_cache_is_refused(lost: str) -> None:
+    module, cache = filled()
+    setattr(cache, lost, None)
+    with pytest.raises(TypeError, match="cache: got None, expected a tensor"):
+        module(X[:, 2:], cache=cache)
+
+
+@pytest.mark.parametrize("change", ["long", "double"])
+def test_cache_keeps_what_its_layer_can_use_alone(change: str) -> None:
+    K = torch.ones(2, 2, 3, 4)
+    other = getattr(K, change)()
+    with pytest.raises(ValueError, match="K: got dtype"):
+        KeyValueCache().keep(MultiHeadAttention(8, 2), other, other)
+    with pytest.raises(ValueError, match="V: got device meta"):
+        KeyValueCache().keep(MultiHeadAttention(8, 2), K, K.to("meta"))
+
+
+@pytest.mark.parametrize("part", [None, "x", KeyValueCache()])
+def test_cache_of_a_layer_has_its_two_parts(part: Any) -> None:
+    cache = LayerCache()
+    cache.memory = part
+    with pytest.raises((TypeError, ValueError), match=r"cache.memory: got .*, expected"):
+        DecoderLayer(8, 2)(X, MEMORY, cache=cache)
+    with pytest.raises((TypeError, ValueError), match=r"other.memory: got .*, expected"):
+        LayerCache().update(cache)

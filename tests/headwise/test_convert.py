@@ -238,3 +238,10 @@ def test_module_made_for_inference_is_a_target_too() -> None:
     with torch.inference_mode():
         target = convert(source, ParameterOnly(8, 2))
     assert torch.equal(target.W_q, source.W_q.weight.T)
+
+
+def test_complex_weights_are_refused() -> None:
+    source = MultiHeadAttention(8, 2)
+    source.W_q.weight = nn.Parameter(source.W_q.weight.to(torch.complex64))
+    with pytest.raises(ValueError, match=r"source: got W_q of torch.complex64, expected"):
+        convert(source, MultiHeadAttention(8, 2))

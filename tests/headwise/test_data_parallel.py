@@ -25,6 +25,7 @@ from headwise.data_parallel import (
     train,
     whole_batch,
 )
+from headwise.transformer import Transformer
 
 CPU = torch.device("cpu")
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -222,6 +223,7 @@ def test_error_of_ones_own_is_not_blamed_on_others() -> None:
 
 def test_every_row_falls_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = torch.arange(12)
+    monkeypatch.setattr(dist, "is_initialized", lambda: True)
     monkeypatch.setattr(dist, "get_world_size", lambda: 3)
     shares = []
     for rank in range(3):
@@ -231,7 +233,36 @@ def test_every_row_falls_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None
     assert torch.cat(shares).sort().values.equal(rows)
 
 
+def test_process_alone_gets_all_rows() -> None:
+    rows = torch.arange(12)
+    assert share(rows) is rows
+    with pytest.raises(ValueError, match="rows: got a single number, expected rows"):
+        share(torch.tensor(3))
+
+
+def test_training_is_refused_at_the_call_and_not_at_the_first_step() -> None:
+    with pytest.raises(TypeError, match="model: got None, expected Module"):
+        train(None, torch.device("cpu"), 1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="device: got cpu outside any group, expected what"):
+        train(small_model(), torch.device("cpu"), 1)
+    with pytest.raises(TypeError, match="timeout: got None, expected seconds"):
+        joined(None)  # type: ignore[arg-type]
+
+
+def test_model_without_values_is_refused_and_stays_where_it_is() -> None:
+    model = small_model().to("meta")
+    with joined(LONG) as device, pytest.raises(ValueError, match="model: got one on the meta"):
+        train(model, device, 1)
+
+
+def test_loss_needs_logits_for_every_token_of_the_vocabulary() -> None:
+    tokens = torch.tensor([[2, 3]])
+    with pytest.raises(ValueError, match=r"model: got shape \(1, 2, 5\), expected \(1, 2, 12\)"):
+        reversal_loss(Transformer(12, 5, d_model=8, num_heads=2, num_layers=1), tokens)
+
+
 def test_unequal_shares_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dist, "is_initialized", lambda: True)
     monkeypatch.setattr(dist, "get_world_size", lambda: 3)
     monkeypatch.setattr(dist, "get_rank", lambda: 0)
     with pytest.raises(ValueError, match="rows: got 16, expected a multiple of 3 processes"):

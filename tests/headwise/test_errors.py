@@ -230,7 +230,7 @@ def test_mask_with_a_head_axis_is_refused_where_there_is_none() -> None:
 
 @pytest.mark.parametrize(
     "shapes",
-    [((2, 1, 1, 3), (2, 3, 3)), ((2, 3, 3), (2, 1, 1, 3)), ((3, 3), (3, 4)), ((3,), (2, 3, 3))],
+    [((2, 1, 1, 3), (2, 3, 3)), ((2, 3, 3), (2, 1, 1, 3)), ((3, 3), (3, 4)), ((3, 3), (2, 3, 4))],
 )
 def test_masks_that_do_not_combine_in_one_way_are_refused(
     shapes: tuple[tuple[int, ...], tuple[int, ...]],

@@ -136,5 +136,14 @@ def test_apple_gpus_get_single_precision() -> None:
 
 
 def test_code_larger_than_any_memory_is_refused() -> None:
-    with pytest.raises(ValueError, match="seq_len, d_model: got 1000000000 and 8"):
+    with pytest.raises(ValueError, match="seq_len, d_model: got 200000000 and 8"):
+        sinusoidal(2 * 10**8, 8)
+    with pytest.raises(ValueError, match="seq_len: got 1000000000, expected a whole number of at"):
         sinusoidal(10**9, 8)
+    with pytest.raises(ValueError, match="d_model: got 65536, expected an even number of at most"):
+        shift_matrix(1, 2**16)
+
+
+def test_no_position_is_beyond_what_double_precision_tells_apart() -> None:
+    with pytest.raises(ValueError, match="start: got 9007199254740992, expected a position of"):
+        SinusoidalPositions()(torch.zeros(1, 3, 8), start=2**53)

@@ -1,6 +1,7 @@
 """What a kernel costs is measured from an idle device to an idle device, and told with its date."""
 
 import datetime
+import math
 import runpy
 import sys
 
@@ -16,8 +17,10 @@ CPU = torch.device("cpu")
 
 def test_time_runs_from_idle_to_idle_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
+    cuda = torch.device("cuda")
+    monkeypatch.setattr(timing, "own_device", lambda: cuda)
     monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: said.append("wait"))
-    seconds(lambda: said.append("step"), torch.device("cuda"), repetitions=2)
+    seconds(lambda: said.append("step"), cuda, repetitions=2)
     assert said == ["step", *["wait", "step", "wait"] * 2]
 
 
@@ -79,7 +82,39 @@ def test_table_where_no_kernel_ran_says_why_for_each() -> None:
     assert rows[2].endswith("| a | out of memory | – |")
 
 
-@pytest.mark.parametrize("shape", [(), (4,), (1, 2, 0, 4), (1, 2, -3, 4), (2**20, 2**20, 4, 4)])
+def test_device_that_does_not_compute_is_refused() -> None:
+    far = torch.device("meta")
+    calls = (
+        lambda: timing.wait_for(far),
+        lambda: seconds(list, far),
+        lambda: timing.peak_bytes(list, far),
+        lambda: timing.measure(far, (1, 2, 3, 4), torch.float32),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="device: got meta, expected cpu or an accelerator"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("costs", "error", "reason"),
+    [
+        ({5: Cost(1.0, None)}, TypeError, "got 5, expected names of kernels"),
+        ({"a": Cost("1", None)}, TypeError, "got '1', expected seconds"),  # type: ignore[arg-type]
+        ({"a": Cost(0.0, None)}, ValueError, "got 0.0 seconds, expected more than 0"),
+        ({"a": Cost(math.nan, None)}, ValueError, "got nan seconds"),
+        ({"a": Cost(1.0, -5)}, ValueError, "got -5, expected bytes"),
+    ],
+)
+def test_costs_that_nobody_can_have_measured_are_refused(
+    costs: dict[str, Cost | str], error: type[Exception], reason: str
+) -> None:
+    with pytest.raises(error, match=f"costs: {reason}"):
+        table(costs, "machine", datetime.date(2024, 2, 29))
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (4,), (1, 2, 0, 4), (1, 2, -3, 4), (2**20, 2**20, 4, 4), (True, 4)]
+)
 def test_shape_that_no_kernel_could_take_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="shape: got"):
         timing.measure(CPU, shape, torch.float32)

@@ -217,3 +217,8 @@ def test_function_that_is_not_written_in_python_is_refused() -> None:
 def test_trace_is_made_of_steps() -> None:
     with pytest.raises(TypeError, match="steps: got 3, expected Step"):
         Trace([3])  # type: ignore[list-item]
+
+
+def test_name_of_a_size_has_letters() -> None:
+    with pytest.raises(ValueError, match="names: got '', expected names in words"):
+        trace(lambda x: x, X).markdown({"": 2})

@@ -191,3 +191,11 @@ def test_sizes_may_be_numpy_numbers() -> None:
 def test_sizes_beyond_all_memory_are_refused_by_name(sizes: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=f"^{next(iter(sizes))}: got .* of at most"):
         model(**sizes)
+
+
+@pytest.mark.parametrize("tokens", [[[99]], [[-1]]])
+def test_nothing_else_than_a_token_is_visible(tokens: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match=r"tokens: got .* in it, expected 0 to"):
+        model().visible(torch.tensor(tokens))
+    with pytest.raises(ValueError, match=r"tokens: got dtype torch.int8"):  # it would wrap round
+        model().visible(torch.tensor([[1]], dtype=torch.int8))

@@ -40,7 +40,10 @@ def kinds(*values: object) -> list[Wrong]:
 
 NOTHING = Wrong("None", None)
 WORD = Wrong("str", "no such thing")
-THINGS = kinds([1.0], b"x", object(), 1j, {1: 2})
+THINGS = [
+    *kinds([1.0], b"x", object(), 1j, {1: 2}, {1.0}, iter([1.0])),
+    Wrong("class", nn.Linear),  # in place of an instance
+]
 NUMBERS = kinds(5, 2.5, True)
 ARRAYS = kinds(np.ones((2, 3, 8), dtype=np.float32), np.float64(1.5))
 TENSORS = kinds(torch.ones(2), torch.tensor(3))
@@ -79,15 +82,19 @@ def wrong_for(kind: Any, right: Any) -> list[Wrong]:
     """What a parameter of this kind does not take."""
     if kind in WRONG:
         return WRONG[kind]
+    if typing.get_origin(kind) is typing.Literal:
+        return WRONG[str]
     if kind is Tensor:
-        own = [] if right is None else changed(right)
+        own = changed(right) if isinstance(right, Tensor) else []
         return [WORD, *THINGS, *NUMBERS, *ARRAYS, *own]
     origin = typing.get_origin(kind) or kind
     if origin in (nn.Module, KeyValueCache, LayerCache) or issubclass(origin, nn.Module):
         return [WORD, *THINGS, *NUMBERS, *TENSORS, Wrong("module", nn.Linear(2, 2))]
     unlike = [thing for thing in THINGS if type(thing.value) is not type(right)]
-    if isinstance(right, list | tuple):
-        unlike.append(Wrong("items", type(right)([None])))
+    if type(right) in (list, tuple):
+        unlike += [Wrong("items", type(right)([None])), WORD, *TENSORS[1:]]
+    if isinstance(right, dict):
+        unlike += [Wrong("items", {5: None}), Wrong("items", dict.fromkeys(right)), WORD]
     return [*unlike, *NUMBERS]
 
 
@@ -163,7 +170,8 @@ TAKES_LONG = {
     *("data_parallel.joined", "translator_training.recipe"),
     *("translator_training.accuracy", "translator_training.train"),
 }
-CALLED = sorted(set(RIGHT) - NEEDS_A_GROUP - TAKES_LONG)
+WRITES = {"plot.Figure.save"}
+CALLED = sorted(set(RIGHT) - NEEDS_A_GROUP - TAKES_LONG - WRITES)
 
 
 @pytest.mark.parametrize("name", CALLED)

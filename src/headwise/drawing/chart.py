@@ -13,13 +13,20 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 
 def series_of(
-    series: Mapping[str, Sequence[float] | Tensor], zh: Mapping[str, str] | None, lang: str
+    series: Mapping[str, Sequence[float] | Tensor],
+    zh: Mapping[str, str] | None,
+    lang: str,
+    *,
+    in_a_row: bool = False,
 ) -> dict[str, list[float]]:
-    """The numbers of each series, under its name in the language."""
+    """The numbers of each series, under its name in the language; in_a_row as in `real_list`."""
     check_kind("series", series, Mapping, "a mapping of names to numbers")
     if not 1 <= len(series) <= len(HUES):
         raise ValueError(f"series: got {len(series)}, expected 1 to {len(HUES)}")
-    found = {name: real_list("series", x, f" in {name!r}") for name, x in series.items()}
+    found = {
+        name: real_list("series", x, f" in {name!r}", in_a_row=in_a_row)
+        for name, x in series.items()
+    }
     return renamed("series", found, zh, lang)
 
 

@@ -5,10 +5,12 @@ what was expected.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
+
+from headwise._check import show
 
 
 def check_kind(argument: str, value: object, kind: type, expected: str) -> None:
@@ -27,9 +29,10 @@ def check_text(argument: str, value: object) -> None:
     check_kind(argument, value, str, "a string")
 
 
-def strings(argument: str, values: Collection[str], count: int) -> list[str]:
+def strings(argument: str, values: Sequence[str], count: int) -> list[str]:
     """The values as a list of so many strings."""
-    check_kind(argument, values, Collection, "a sequence of strings")
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise TypeError(f"{argument}: got {called(values)}, expected a sequence of strings")
     found = list(values)
     for value in found:
         check_text(argument, value)
@@ -45,7 +48,7 @@ def real_numbers(argument: str, x: Tensor, where: str = "") -> Tensor:
     where: what to add to a message, such as " in 'loss'".
     """
     check_tensor(argument, x)
-    if x.is_complex():
+    if x.is_complex() or x.is_quantized:
         raise ValueError(f"{argument}: got dtype {x.dtype}{where}, expected real numbers")
     if x.is_meta:
         raise ValueError(f"{argument}: got a tensor on the meta device{where}, expected numbers")
@@ -64,17 +67,28 @@ def real_numbers(argument: str, x: Tensor, where: str = "") -> Tensor:
     return numbers
 
 
-def real_list(argument: str, values: Sequence[float] | Tensor, where: str = "") -> list[float]:
-    """The values, of any shape, as a list of numbers such as `real_numbers` accepts."""
+def real_list(
+    argument: str, values: Sequence[float] | Tensor, where: str = "", *, in_a_row: bool = False
+) -> list[float]:
+    """The values as a list of numbers such as `real_numbers` accepts.
+
+    in_a_row: they have one axis; otherwise any shape will do.
+    """
     if not isinstance(values, Tensor):
         try:
+            if not isinstance(values, Iterable):
+                raise TypeError("a single number")
             values = torch.as_tensor(values, dtype=torch.float64)
         except (TypeError, ValueError, RuntimeError, OverflowError):
             got = called(values) + where
             raise TypeError(f"{argument}: got {got}, expected a tensor or numbers") from None
+    if in_a_row and values.dim() != 1:
+        raise ValueError(f"{argument}: got shape {show(values.shape)}{where}, expected (n,)")
     return [float(number) for number in real_numbers(argument, values, where).flatten().tolist()]
 
 
 def called(value: object) -> str:
-    """What to call a value in a message: None, or its type."""
+    """What to call a value in a message: None, a class, or its type."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     return "None" if value is None else type(value).__name__

@@ -50,6 +50,7 @@ def decoding(
     check_tensor("src", src)
     check_shape("src", src, (1, "src_len"))
     check_sizes(max_len=max_len)
+    model.check_writing(max_len, bos, eos)
     names = {bos: "bos", eos: "eos"}
     sheet = Sheet()
     sentences = [words["decoding"]]
@@ -59,11 +60,12 @@ def decoding(
             lambda _, args, work=work: work.append(args[0].size(1))
         )
         try:
-            written = model.generate(src, max_len, bos, eos, use_cache=use_cache)
+            # One step more than fits is enough to see that they do not.
+            written = model.generate(src, min(max_len, 7), bos, eos, use_cache=use_cache)
         finally:
             hook.remove()
         if len(work) > 6:
-            raise ValueError(f"max_len: got {len(work)} steps, expected at most 6: no more fit")
+            raise ValueError(f"max_len: got {max_len}, expected at most 6: no more steps fit")
         tokens = [names.get(token, str(token)) for token in [bos, *written[0].tolist()]]
         cell = 23.0 if len(work) < 6 else 20.5
         title = words["with" if use_cache else "without"]

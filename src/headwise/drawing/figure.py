@@ -7,7 +7,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from headwise.drawing.words import drawable
+from headwise.drawing.checks import called, check_kind, check_text
+from headwise.drawing.words import PUNCTUATION, choose, drawable
 
 P = ParamSpec("P")
 
@@ -28,8 +29,20 @@ class Figure:
     lang: str = "en"
     twin: "Figure | None" = None
 
+    def __post_init__(self) -> None:
+        """Words are words, and of a known language."""
+        check_text("svg", self.svg)
+        check_text("alt", self.alt)
+        choose(PUNCTUATION, self.lang)
+        if self.twin is not None:
+            check_kind("twin", self.twin, Figure, "a Figure")
+
     def save(self, path: str | Path) -> None:
-        """Write the SVG to a file."""
+        """Write the SVG to a file, whose directory is there."""
+        if not isinstance(path, str | Path):
+            raise TypeError(f"path: got {called(path)}, expected a path")
+        if Path(path).is_dir() or not Path(path).parent.is_dir():
+            raise ValueError(f"path: got {str(path)!r}, expected a file in a directory that exists")
         Path(path).write_text(self.svg + "\n", encoding="utf-8")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The data flow of an attention module, one head or several, from its trace."""
 
 from headwise._check import show
-from headwise.drawing.checks import check_kind
+from headwise.drawing.checks import called, check_kind
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import Sheet, hue_of
 from headwise.drawing.words import choose
@@ -52,9 +52,13 @@ def flow(steps: Trace, *, lang: str = "en") -> Figure:
     }
     shapes |= {name: [s.shape for s in inside if s.name == name] for name in ("scores", "weights")}
     gathered = [step.shape for step in inside if step.name == "out"]
-    for name, found in shapes.items():
+    for name, found in (*shapes.items(), ("out in attention", gathered)):
         if not found:
             raise ValueError(f"steps: got no {name}, expected a trace of x, Q, K, V, … and out")
+        for shape in found:
+            if not isinstance(shape, tuple) or len(shape) not in (3, 4):
+                got = show(shape) if isinstance(shape, tuple) else called(shape)
+                raise ValueError(f"steps: got {got} for {name}, expected three or four axes")
     x, Q, out = shapes["x"][0], shapes["Q"], shapes["out"]
     scores, weights = shapes["scores"][0], shapes["weights"][0]
     # Several heads show first the projection and then the split; out is merged and projected.

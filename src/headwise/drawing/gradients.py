@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 
 from torch import Tensor
 
-from headwise._check import check_shape
+from headwise._check import check_shape, check_whole
 from headwise.drawing.checks import check_kind, check_tensor, real_list
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.rounding import power_of_ten
@@ -80,8 +79,6 @@ def _norms(arrived: Mapping[str, Tensor], distances: Sequence[int]) -> dict[str,
                 "expected none below 0 and one above it"
             )
         for distance in distances:
-            check_kind("distances", distance, Integral, "whole numbers")
-            if not 0 <= distance < len(numbers):
-                raise ValueError(f"distances: got {distance}, expected 0 to {len(numbers) - 1}")
+            check_whole("distances", distance, 0, len(numbers) - 1)
         found[name] = numbers
     return found

@@ -42,7 +42,7 @@ def histogram(
     series: name to values, of any shape.
     """
     words = choose(WORDS, lang)
-    check_sizes(bins=bins)
+    check_sizes(bins=bins, most=10_000)
     check_text("x_label", x_label)
     values = series_of(series, None, lang)
     edges = _edges([number for numbers in values.values() for number in numbers], bins)

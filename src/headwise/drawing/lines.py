@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
+from headwise._check import check_flags
 from headwise.drawing.chart import DASHES, chart, finish, series_of
 from headwise.drawing.checks import check_text, real_list
 from headwise.drawing.figure import HUES, Figure, with_twin
@@ -49,8 +50,10 @@ def lines(
     check_text("y_label", y_label)
     chinese = in_chinese(zh, lang)
     x_label, y_label = chinese.get(x_label, x_label), chinese.get(y_label, y_label)
-    values = series_of(series, zh, lang)
-    at = real_list("x", range(max(map(len, values.values()))) if x is None else x)
+    check_flags(log_y=log_y)
+    values = series_of(series, zh, lang, in_a_row=True)
+    count = max(map(len, values.values()))
+    at = real_list("x", range(count) if x is None else x, in_a_row=True)
     for name, line in values.items():
         if len(line) != len(at):
             raise ValueError(f"series: got {len(line)} values for {name!r}, expected {len(at)}")

@@ -35,15 +35,19 @@ def masks(
     words = choose(WORDS, lang)
     both = _combined(parts)
     query, key = both.shape[-2:]
-    if both.numel() != query * key or query > key:
+    if both.numel() != query * key or not 1 <= query <= key:
         raise ValueError(
             f"parts: got masks for {show(both.shape)}, expected one sentence, (1, 1, query, key), "
-            "and no more queries than keys"
+            "at least one query, and no more queries than keys"
         )
     tokens = [str(i) for i in range(key)] if tokens is None else strings("tokens", tokens, key)
     signs = [*["&"] * (len(parts) - 1), "=", ""]
     sheet = Sheet()
     cell = min(26.0, (WIDTH - 22 - 24 * len(parts)) / ((len(parts) + 1) * key))
+    if cell < 4:
+        raise ValueError(
+            f"parts: got {len(parts)} masks of {key} keys, expected fewer: they do not fit"
+        )
     left = 20.0
     sentences = [words["combined"]]
     panels = [*parts.items(), (" & ".join(parts), both)]

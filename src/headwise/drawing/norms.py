@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from headwise._eval_mode import without_dropout
 from headwise.drawing.checks import check_kind, check_tensor
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import Sheet
@@ -94,7 +95,7 @@ def _sublayers(layer: EncoderLayer, x: Tensor) -> list[list[str]]:
     ]
     try:
         with torch.no_grad():
-            layer(x)
+            without_dropout(layer)(x)
     finally:
         for hook in hooks:
             hook.remove()

@@ -43,7 +43,11 @@ def packed(mha: nn.MultiheadAttention, *, lang: str = "en") -> Figure:
     num_heads = mha.num_heads
     if num_heads > len(HUES):
         raise ValueError(f"mha: got {num_heads} heads, expected at most {len(HUES)}")
-    numbered = copy.deepcopy(mha)
+    if mha.in_proj_weight.is_meta:
+        raise ValueError("mha: got one on the meta device, expected weights with values")
+    if mha.bias_k is not None or mha.add_zero_attn:
+        raise ValueError("mha: got add_bias_kv or add_zero_attn, expected neither")
+    numbered = copy.deepcopy(mha).cpu().double()  # half precision could not count the rows
     with torch.no_grad():
         into, out_of = numbered.in_proj_weight, numbered.out_proj.weight
         into.copy_(torch.arange(len(into))[:, None].expand_as(into))

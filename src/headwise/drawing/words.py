@@ -107,6 +107,6 @@ def in_chinese(zh: Mapping[str, str] | None, lang: str) -> Mapping[str, str]:
     if zh is None:
         return {}
     check_kind("zh", zh, Mapping, "a mapping of names to Chinese ones")
-    for name in zh.values():
+    for name in (*zh, *zh.values()):
         check_text("zh", name)
     return zh if lang == "zh" else {}

@@ -14,8 +14,8 @@ def check_out(out: str | Path) -> Path:
     """The path, at which weights and what goes with them can be written."""
     check_kind("out", out, str, Path, expected="a path")
     path = Path(out)
-    if path.suffix != ".pt":
-        raise ValueError(f"out: got {path}, expected a name that ends in .pt")
+    if path.suffix != ".pt" or "\0" in str(path):
+        raise ValueError(f"out: got {str(path)!r}, expected a name that ends in .pt")
     if not path.parent.is_dir():
         raise ValueError(f"out: got {path}, expected a directory {path.parent} to be there")
     for file in (path, *(path.with_suffix(suffix) for suffix in (".json", ".part", ".lock"))):

@@ -90,7 +90,9 @@ def parse_chinese(text: str) -> int:
     spelled = text.strip().replace("〇", "零")
     for character in spelled:
         if character not in CHARACTERS and character != "两":
-            raise ValueError(f"text: got {text!r}, in which {character!r} is no Chinese numeral")
+            raise ValueError(
+                f"text: got {text!r}, expected numerals: {character!r} is no Chinese numeral"
+            )
     spelled = re.sub("两(?=[百千])|^两(?=[万亿])|(?<=亿)两(?=万)|(?<=亿零)两(?=万)", "二", spelled)
     if "两" in spelled:
         raise ValueError(

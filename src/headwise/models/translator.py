@@ -47,6 +47,8 @@ MAX_WORDS = 15  # the longest number has 14, and then comes <eos>
 def encode(texts: Sequence[str]) -> Tensor:
     """Chinese numerals as source tokens, a token a character: (batch, src_len)."""
     check_each("texts", texts, str, expected="a list of strings")
+    if "" in texts:
+        raise ValueError("texts: got '' in them, expected numerals")
     return _padded([_tokens(text, SRC_TOKENS) for text in texts])
 
 
@@ -119,6 +121,8 @@ def check_translator(model: Transformer) -> None:
             f"model: got vocabularies of {vocabularies[0]} and {vocabularies[1]} tokens, "
             f"expected {len(SRC_TOKENS)} and {len(TGT_TOKENS)}"
         )
+    if model.src_embedding.weight.is_meta:
+        raise ValueError("model: got one on the meta device, expected weights with values")
 
 
 def translate(texts: Sequence[str], model: Transformer | None = None) -> list[str]:
@@ -127,7 +131,12 @@ def translate(texts: Sequence[str], model: Transformer | None = None) -> list[st
     Every spelling of `parse_chinese` may come; the model itself reads that of `to_chinese`.
     """
     check_each("texts", texts, str, expected="a list of strings")
-    texts = [to_chinese(parse_chinese(text)) for text in texts]
+    if model is not None:
+        check_translator(model)
+    try:
+        texts = [to_chinese(parse_chinese(text)) for text in texts]
+    except ValueError as error:  # of one text; the caller knows them as texts
+        raise ValueError(f"texts: {str(error).removeprefix('text: ')}") from None
     return say(load() if model is None else model, texts) if texts else []
 
 
@@ -135,7 +144,8 @@ def say(model: Transformer, texts: Sequence[str], *, use_cache: bool = True) -> 
     """The model's words for numerals that are spelled as `to_chinese` does, right or wrong."""
     check_flags(use_cache=use_cache)
     check_translator(model)
-    tokens: Any = model.generate(encode(texts), MAX_WORDS, BOS, EOS, use_cache=use_cache)
+    src = encode(texts).to(model.src_embedding.weight.device)
+    tokens: Any = model.generate(src, MAX_WORDS, BOS, EOS, use_cache=use_cache)
     return decode_words(tokens)
 
 
@@ -158,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     to_train.add_argument("--resume", action="store_true", help="go on after an interruption")
     for command in (to_evaluate, to_train):
         command.add_argument("--count", type=int, default=10_000, help="numbers to test on")
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     try:
         if options.command == "translate":
             texts = options.text or [line for line in sys.stdin if line.strip()]

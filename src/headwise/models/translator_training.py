@@ -45,7 +45,7 @@ RANGES = (range(60_000, 70_000), range(4_000_000, 5_000_000), range(370_000_000,
 
 def in_ranges(numbers: Tensor) -> Tensor:
     """Which numbers lie in RANGES, of which none is learned from: (count,), boolean."""
-    _check_numbers(numbers)
+    numbers = _checked(numbers)
     inside = torch.zeros_like(numbers, dtype=torch.bool)
     for held in RANGES:
         inside |= (numbers >= held.start) & (numbers < held.stop)
@@ -58,7 +58,7 @@ def held_out(numbers: Tensor) -> Tensor:
     A fixed hash of the number decides, so that no training, long or short, has ever seen one.
     Those below 100 are all learned from: 零 is the only numeral in which "zero" can be met.
     """
-    _check_numbers(numbers)
+    numbers = _checked(numbers)
     scattered = numbers * 2_654_435_761 % 2**32 // 2**16
     return (numbers >= 100) & (scattered % 10 == 0) & ~in_ranges(numbers)
 
@@ -113,7 +113,7 @@ def exact(model: Transformer, numbers: Tensor, *, use_cache: bool = True) -> Ten
     check_translator(model)
     check_flags(use_cache=use_cache)
     check_readable("numbers", numbers)
-    _check_numbers(numbers)
+    numbers = _checked(numbers)
     right: list[bool] = []
     with one_thread():
         for start in range(0, len(numbers), 500):
@@ -141,7 +141,9 @@ def fingerprint(model: Transformer) -> str:
     check_kind("model", model, nn.Module)
     digest = hashlib.sha256()
     for name, tensor in model.state_dict().items():
-        digest.update(name.encode() + tensor.cpu().contiguous().numpy().tobytes())
+        check_readable("model", tensor)
+        numbers = tensor.cpu().contiguous().view(-1).view(torch.uint8)  # NumPy has no bfloat16
+        digest.update(name.encode() + numbers.numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -162,10 +164,12 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(_inside.pop())
 
 
-def _check_numbers(numbers: Tensor) -> None:
+def _checked(numbers: Tensor) -> Tensor:
+    """The numbers in a dtype that holds their products as well."""
     check_shape("numbers", numbers, ("count",))
     check_integers("numbers", numbers)
     check_range("numbers", numbers, 0, LARGEST)
+    return numbers.long()
 
 
 def _check_draw(count: int, seed: int) -> None:
@@ -223,8 +227,9 @@ class Training:
     def _step(self, step: int) -> float:
         # The step alone decides the numbers, so that nothing random has to be saved.
         numbers = training_numbers(BATCH, self.seed * 1_000_003 + step).tolist()
-        src = encode([to_chinese(n) for n in numbers])  # (batch, src_len)
-        tgt = encode_words([to_english(n) for n in numbers])  # (batch, tgt_len)
+        device = self.model.src_embedding.weight.device
+        src = encode([to_chinese(n) for n in numbers]).to(device)  # (batch, src_len)
+        tgt = encode_words([to_english(n) for n in numbers]).to(device)  # (batch, tgt_len)
 
         logits = self.model(src, tgt[:, :-1])  # (batch, new_len, tgt_vocab)
         loss = F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=PAD)
@@ -252,7 +257,7 @@ class Training:
         for name, value in (("seed", self.seed), ("steps", self.steps)):
             began = state.get(name)
             if isinstance(began, int) and began != value:
-                raise ValueError(f"{name}: got {value}, expected {began}, as it began")
+                raise ValueError(f"{name}: got {value}, expected {began}, as in state")
         before = copy.deepcopy(self.state_dict())
         try:
             self._go_on_from(state)
@@ -261,9 +266,13 @@ class Training:
             raise ValueError("state: got a broken one, expected what state_dict gave") from error
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
-        if not isinstance(state["seed"], int) or not isinstance(state["steps"], int):
+        if state.keys() != self.state_dict().keys():
+            raise ValueError("other entries")
+        if type(state["seed"]) is not int or type(state["steps"]) is not int:
             raise TypeError("seed and steps are whole numbers")
         losses, seconds = [float(loss) for loss in state["losses"]], float(state["seconds"])
+        if len(losses) > self.steps or not 0 <= seconds < math.inf:
+            raise ValueError("more losses than steps, or a time that cannot be")
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.losses, self.seconds = losses, seconds

@@ -83,7 +83,7 @@ def evaluating(function: Callable[..., Any]) -> Iterator[None]:
 
 def given(mask: Tensor, convention: Convention) -> Tensor:
     """A mask of ours, in which True shows, as code of another convention wants it."""
-    _check_convention(convention)
+    check_convention(convention)
     if convention == "-inf hides":
         return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
     ones = ~mask if "hides" in convention else mask.clone()
@@ -96,7 +96,7 @@ def seen(mask: Tensor, convention: Convention) -> Tensor:
     One with negative numbers is added to the scores, whatever the convention says, and -100 is
     enough to hide. True and 1 are the same here.
     """
-    _check_convention(convention)
+    check_convention(convention)
     if mask.lt(0).any():
         convention = "-inf hides"
     shows, hides = mask == 0, mask == 1
@@ -127,7 +127,8 @@ def places(row: Tensor) -> list[int]:
     return [place for place, true in enumerate(row.tolist()) if true]
 
 
-def _check_convention(convention: str) -> None:
+def check_convention(convention: str) -> None:
+    """The convention is one of those above."""
     names = get_args(Convention)
     if convention not in names:
         raise ValueError(f"convention: got {convention!r}, expected one of {', '.join(names)}")

@@ -7,7 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headwise.museum.detecting import Convention, answer, check_seen, given, places, seen
+from headwise.museum.detecting import (
+    Convention,
+    answer,
+    check_convention,
+    check_seen,
+    given,
+    places,
+    seen,
+)
 from headwise.museum.exhibit import Exhibit
 
 # X4: repeat for repeat_interleave
@@ -132,6 +140,7 @@ def token_i_sees_i_plus_one(
     mask: Callable[[int], Any], *, convention: Convention = "True shows"
 ) -> None:
     """Token i must see i + 1 tokens: all before it, and itself."""
+    check_convention(convention)  # before the function is asked
     found = seen(answer("mask", mask, 5, shape=(5, 5)), convention)
     for i in range(5):
         tokens, expected = places(found[i]), list(range(i + 1))

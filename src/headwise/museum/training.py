@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from headwise._check import FARTHEST, check_flags, check_whole
 from headwise.museum.detecting import answer, answers, evaluating
 from headwise.museum.exhibit import Exhibit
 from headwise.positional import sinusoidal
@@ -112,8 +113,8 @@ def residual_alone_predicts_nothing(
     loss_shifts says that the loss moves the labels on by one, as Hugging Face's models do. Other
     ids, such as one for the beginning of a sentence, are not judged.
     """
-    if vocabulary < 3:
-        raise ValueError(f"vocabulary: got {vocabulary}, expected at least 3")
+    check_whole("vocabulary", vocabulary, 3, FARTHEST)
+    check_flags(loss_shifts=loss_shifts)
     tokens = range(vocabulary // 2, vocabulary)[-32:]
     inputs, labels = answers("pair", pair, torch.tensor([tokens]))
     if loss_shifts:

@@ -1,5 +1,7 @@
 """Decoding: the tokens are those that generate gives, and filled is what is computed."""
 
+from typing import Any
+
 import pytest
 from sample_figures import SRC, model
 from svg_parts import elements, hooks, texts
@@ -38,7 +40,7 @@ def test_decoding_fills_what_is_computed() -> None:
     [
         ({"src": SRC, "max_len": 3}, r"src: got shape \(2, 7\)"),
         ({"src": SRC[:1], "max_len": 0}, "max_len: got 0"),
-        ({"src": SRC[:1], "max_len": 7}, "max_len: got 7 steps, expected at most 6"),
+        ({"src": SRC[:1], "max_len": 7}, "max_len: got 7, expected at most 6"),
     ],
 )
 def test_decoding_refuses_what_does_not_fit(options: dict[str, object], message: str) -> None:
@@ -46,3 +48,14 @@ def test_decoding_refuses_what_does_not_fit(options: dict[str, object], message:
     with pytest.raises(ValueError, match=message):
         diagrams.decoding(transformer, bos=1, eos=-1, **options)  # type: ignore[arg-type]
     assert hooks(transformer) == 0
+
+
+@pytest.mark.parametrize(("options", "named"), [({"bos": [1]}, "bos"), ({"eos": {}}, "eos")])
+def test_decoding_refuses_what_is_no_token_by_name(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(TypeError, match=f"{named}: got a .*, expected a token"):
+        diagrams.decoding(model(), **({"src": SRC[:1], "max_len": 3, "bos": 1, "eos": 2} | options))
+
+
+def test_decoding_notices_soon_that_the_steps_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="max_len: got 1000000, expected at most 6"):
+        diagrams.decoding(model(), SRC[:1], 10**6, 1, -1)

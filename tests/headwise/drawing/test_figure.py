@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -83,3 +84,27 @@ def test_hues_read_on_light_and_dark(hue: str, ground: str, ink: str, share: flo
     assert contrast(to_rgb(hue), under) >= 3
     cell = mixed(to_rgb(hue), under, FULL)
     assert contrast(mixed(to_rgb(ink), cell, share), cell) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"svg": None}, TypeError),
+        ({"alt": 5}, TypeError),
+        ({"lang": "fr"}, ValueError),
+        ({"twin": "x"}, TypeError),
+    ],
+)
+def test_figure_is_made_of_words(change: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"{next(iter(change))}: got .*, expected"):
+        Figure(**{"svg": "<svg/>", "alt": "a", **change})
+
+
+def test_figure_is_saved_to_a_path_that_can_be_written(tmp_path: Path) -> None:
+    figure = Figure("<svg/>", "a")
+    for path in (None, 5, b"x.svg"):
+        with pytest.raises(TypeError, match=r"path: got \w+, expected a path"):
+            figure.save(path)  # type: ignore[arg-type]
+    for path in (tmp_path, tmp_path / "no" / "x.svg"):
+        with pytest.raises(ValueError, match=r"path: got .*, expected a file in a directory"):
+            figure.save(path)

@@ -1,5 +1,7 @@
 """Data flow: the diagram shows the shapes of its trace, and refuses what it cannot draw."""
 
+from typing import Any
+
 import pytest
 import torch
 from svg_parts import elements, texts
@@ -63,3 +65,21 @@ def test_flow_refuses_values_of_another_width() -> None:
     ]
     with pytest.raises(ValueError, match="Q, K and V of different shapes"):
         diagrams.flow(Trace(wide))
+
+
+@pytest.mark.parametrize(
+    ("shape", "gathered", "reason"),
+    [
+        ((2, 3, 4), False, "got no out in attention"),
+        ((), True, "for x, expected three or four"),
+        (None, True, "got None for x"),
+    ],
+)
+def test_flow_refuses_steps_that_no_attention_takes(
+    shape: Any, gathered: bool, reason: str
+) -> None:
+    steps = [Step(name, shape, "forward", 0) for name in ("x", "Q", "K", "V", "out", "out")]
+    inside = ("scores", "weights", *["out"] * gathered)
+    steps += [Step(name, (2, 3, 3), "attention", 1) for name in inside]
+    with pytest.raises(ValueError, match=f"steps: .*{reason}"):
+        diagrams.flow(Trace(steps))

@@ -17,8 +17,10 @@ def test_gradient_bars_are_in_powers_of_ten_of_the_largest() -> None:
 
 
 def test_gradients_refuse_a_distance_beyond_the_first() -> None:
-    with pytest.raises(ValueError, match="distances: got 3, expected 0 to 2"):
+    with pytest.raises(ValueError, match="distances: got 3, expected a whole number of at most 2"):
         diagrams.gradients({"RNN": torch.ones(3)}, [3])
+    with pytest.raises(ValueError, match="distances: got True, expected a whole number"):
+        diagrams.gradients({"RNN": torch.ones(3)}, [True])
 
 
 def test_gradients_name_their_models_in_both_languages() -> None:

@@ -42,3 +42,8 @@ def test_number_on_an_edge_falls_to_the_same_side(noise: float) -> None:
     assert plot.histogram({"a": inner}, x_label="x", bins=4) == plot.histogram(
         {"a": numbers}, x_label="x", bins=4
     )
+
+
+def test_histogram_of_more_bins_than_anybody_sees_is_refused() -> None:
+    with pytest.raises(ValueError, match="bins: got 100000000, expected a whole number of at most"):
+        plot.histogram({"a": [1.0, 2.0]}, x_label="x", bins=10**8)

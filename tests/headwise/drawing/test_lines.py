@@ -1,5 +1,7 @@
 """Lines: ends and extremes in words, and names in both languages."""
 
+from typing import Any
+
 import pytest
 import torch
 from svg_parts import texts
@@ -74,3 +76,22 @@ def test_numbers_too_large_to_subtract_are_refused_by_name() -> None:
         ValueError, match=r"series: got 1e\+308 in 'a', expected numbers of at most"
     ):
         plot.lines({"a": [1e308, -1e308]}, x_label="x", y_label="y")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"series": {"a": 5.0}}, TypeError),
+        ({"series": {"a": torch.tensor(1.0)}}, ValueError),
+        ({"series": {"a": torch.ones(2, 1)}}, ValueError),
+        ({"x": [[0.0, 1.0]]}, ValueError),
+        ({"log_y": 1}, TypeError),
+        ({"zh": {5: "b"}}, TypeError),
+    ],
+)
+def test_lines_take_a_row_of_numbers_for_each_name(
+    change: dict[str, Any], error: type[Exception]
+) -> None:
+    right: dict[str, Any] = {"series": {"a": [1.0, 2.0]}, "x_label": "x", "y_label": "y"}
+    with pytest.raises(error, match=f"{next(iter(change))}: got .*, expected"):
+        plot.lines(**{**right, **change})

@@ -49,3 +49,19 @@ def test_masks_that_are_not_of_one_sentence_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"none": torch.ones(0, 0, dtype=torch.bool)}, "expected one sentence"),
+        ({"none": torch.ones(0, 3, dtype=torch.bool)}, "at least one query"),
+        ({str(i): causal_mask(3) for i in range(14)}, "expected fewer: they do not fit"),
+        ({"flat": torch.ones(3, dtype=torch.bool)}, "got shape"),
+    ],
+)
+def test_masks_that_leave_nothing_to_draw_are_refused(
+    parts: dict[str, torch.Tensor], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=f"parts: .*{reason}"):
+        diagrams.masks(parts)

@@ -33,3 +33,10 @@ def test_layer_that_fails_is_not_watched_any_longer() -> None:
     with pytest.raises(ValueError, match="x: got shape"):
         diagrams.norms(layer, layer, torch.zeros(1, 3, 7))
     assert hooks(layer) == 0
+
+
+def test_norms_draw_no_random_numbers() -> None:
+    layers = EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True)
+    before = torch.get_rng_state()
+    diagrams.norms(*layers, torch.ones(1, 2, 8))
+    assert torch.get_rng_state().equal(before) and layers[0].training

@@ -1,5 +1,7 @@
 """Packed weights: the bands shown are those that a head depends on."""
 
+from typing import Any
+
 import pytest
 import torch
 from svg_parts import texts
@@ -48,3 +50,20 @@ def test_packed_refuses_what_it_cannot_draw() -> None:
         diagrams.packed(nn.MultiheadAttention(8, 2, kdim=6))
     with pytest.raises(ValueError, match="mha: got 8 heads, expected at most 4"):
         diagrams.packed(nn.MultiheadAttention(16, 8))
+
+
+def test_packed_counts_rows_that_half_precision_could_not() -> None:
+    figure = diagrams.packed(nn.MultiheadAttention(128, 2).bfloat16())
+    assert "320–383" in figure.alt
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"device": "meta"}, "got one on the meta device"),
+        ({"add_bias_kv": True}, "got add_bias_kv or add_zero_attn"),
+    ],
+)
+def test_packed_refuses_by_the_callers_name(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=f"mha: {reason}"):
+        diagrams.packed(nn.MultiheadAttention(8, 2, **options))

@@ -100,3 +100,16 @@ def test_translate_takes_every_spelling_that_can_be_read() -> None:
         "zero",
     ]
     assert translator.translate([]) == []
+
+
+def test_wrong_model_is_refused_even_if_there_is_nothing_to_say() -> None:
+    with pytest.raises(TypeError, match="model: got 5, expected Transformer"):
+        translator.translate([], 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["abc", ""])
+def test_text_that_is_no_numeral_goes_by_the_callers_name(text: str) -> None:
+    with pytest.raises(ValueError, match=f"texts: got {text!r}.*, expected"):
+        translator.translate(["三", text])
+    with pytest.raises(ValueError, match=r"texts: got .* in them, expected"):
+        translator.encode(["三", text])

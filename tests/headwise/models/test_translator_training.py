@@ -1,5 +1,7 @@
 """Training the translator: which numbers are learned from, and the steps."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -157,3 +159,42 @@ def test_model_of_other_vocabularies_is_refused() -> None:
     for call in (lambda: training.Training(other), lambda: translator.say(other, ["三"])):
         with pytest.raises(ValueError, match="model: got vocabularies of 5 and 5 tokens"):
             call()
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32])
+def test_numbers_may_be_narrow(dtype: torch.dtype) -> None:
+    numbers = torch.tensor([5, 96, 100, 110, 120])  # 60,000 is 96 in eight bits
+    for judge in (training.in_ranges, training.held_out):
+        assert judge(numbers.to(dtype)).equal(judge(numbers))
+
+
+def test_fingerprint_reads_every_dtype_and_nothing_without_values() -> None:
+    model = translator.new_model()
+    before = training.fingerprint(model)
+    assert training.fingerprint(model.bfloat16()) != before
+    with pytest.raises(ValueError, match="model: got a tensor on the meta device"):
+        training.fingerprint(model.to("meta"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"losses": [1.0] * 9},
+        {"seconds": -1.0},
+        {"seconds": float("nan")},
+        {"more": 1},
+        {"seed": False},
+    ],
+)
+def test_state_that_no_training_reaches_is_refused(change: dict[str, Any]) -> None:
+    begun = training.Training(steps=2)
+    with pytest.raises(ValueError, match="state: got a broken one"):
+        begun.load_state_dict({**begun.state_dict(), **change})
+
+
+def test_model_without_values_is_refused() -> None:
+    far = translator.new_model().to("meta")
+    with pytest.raises(ValueError, match="model: got one on the meta device"):
+        training.Training(far)
+    with pytest.raises(ValueError, match="model: got one on the meta device"):
+        training.exact(far, torch.tensor([5]))

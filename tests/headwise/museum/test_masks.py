@@ -359,3 +359,8 @@ def test_each_detector_is_tried_on_five_of_either_kind() -> None:
 def test_message_says_which_convention_was_expected() -> None:
     with pytest.raises(AssertionError, match=r"token 0 sees tokens \[1, 2, .*where True shows"):
         token_i_sees_i_plus_one(lambda n: torch.ones(n, n).triu(1).bool())
+
+
+def test_unknown_convention_is_refused_before_the_code_is_asked() -> None:
+    with pytest.raises(ValueError, match="convention: got 'true', expected one of True shows"):
+        token_i_sees_i_plus_one(lambda n: 0, convention="true")  # type: ignore[arg-type]

@@ -326,5 +326,21 @@ def test_any_vocabulary_will_do(vocabulary: int) -> None:
 
 
 def test_vocabulary_without_two_tokens_is_refused() -> None:
-    with pytest.raises(ValueError, match="vocabulary: got 2, expected at least 3"):
+    with pytest.raises(ValueError, match="vocabulary: got 2, expected a whole number of at"):
         residual_alone_predicts_nothing(collated, vocabulary=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"vocabulary": None}, TypeError),
+        ({"vocabulary": "9"}, TypeError),
+        ({"vocabulary": 10**30}, ValueError),
+        ({"loss_shifts": 1}, TypeError),
+    ],
+)
+def test_options_of_another_kind_are_refused_by_name(
+    options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=f"{next(iter(options))}: got .*, expected"):
+        residual_alone_predicts_nothing(collated, **options)

@@ -18,6 +18,7 @@ from headwise import (
     layers,
     masks,
     multi_head,
+    museum,
     positional,
     single_head,
     timing,
@@ -25,8 +26,9 @@ from headwise import (
     transformer,
     variants,
 )
+from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, stacks, tools
+from right_calls import blocks, pictures, stacks, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -34,20 +36,25 @@ __all__ = ["MODULES", "RIGHT", "Call", "public"]
 MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
-    *(translator_training, variants),
+    *(translator_training, variants, diagrams, plot, museum),
 ]
-RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT}
+RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
+# What these offer is defined in files of their own.
+GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.
-RECORDS = {"convert.Projection", "timing.Cost", "trace.Step", "transformer.Weights"}
+RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
+    "transformer.Weights"
+}
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
 
 def public(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    """Functions, classes and methods that the module itself defines, by their names."""
+    """Functions, classes and methods that the module defines or offers, by their names."""
     short = module.__name__.rpartition(".")[2]
     found: dict[str, Callable[..., Any]] = {}
     for name, thing in vars(module).items():
-        if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+        own = getattr(thing, "__module__", None) == module.__name__
+        if name.startswith("_") or not (own or (module in GATHERED and name in module.__all__)):
             continue
         if inspect.isfunction(thing) or inspect.isclass(thing):
             found[f"{short}.{name}"] = thing

@@ -53,7 +53,9 @@ RIGHT: Table = {
     "trace.Trace.within": lambda: Call(
         trace.Trace().within, {"function": "f"}, {"function": {"str"}}
     ),
-    "trace.trace": lambda: Call(trace.trace, {"function": heads.merge_heads, "x": K}),
+    "trace.trace": lambda: Call(
+        trace.trace, {"function": heads.merge_heads, "x": K}, {"function": {"class"}}
+    ),
     "translator.decode_words": lambda: Call(
         translator.decode_words, {"tokens": TOKENS}, {"tokens": {"longer"}}
     ),

@@ -1,0 +1,47 @@
+"""Masks of which nobody could make use: too large for any memory, or with too few axes."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from headwise import causal_mask, combine, padding_mask
+from headwise.masks import (
+    from_additive,
+    from_one_hides,
+    from_sdpa,
+    from_zero_hides,
+    to_additive,
+    to_attn_mask,
+    to_one_hides,
+    to_sdpa,
+    to_zero_hides,
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda: causal_mask(10**6), "seq_len, key_len: got 1000000 and 1000000"),
+        (lambda: causal_mask(3, 10**10), "key_len: got 10000000000"),
+        (lambda: padding_mask(torch.tensor([1]), 10**10), "seq_len: got 10000000000"),
+        (lambda: padding_mask(torch.ones(50, dtype=torch.long), 2**28), "lengths, seq_len: got 50"),
+        (lambda: to_attn_mask(causal_mask(3), (10**5, 10**5, 3, 3)), "scores: got 100000 and"),
+    ],
+)
+def test_mask_larger_than_any_memory_is_refused(call: Callable[[], object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        call()
+
+
+@pytest.mark.parametrize("mask", [torch.tensor(True), torch.tensor([True, False])])
+def test_mask_needs_an_axis_for_queries_and_one_for_keys(mask: Tensor) -> None:
+    """Attention would refuse it: no converter lets it through before."""
+    boolean = (to_sdpa, from_sdpa, to_additive, to_zero_hides, to_one_hides, combine)
+    of_numbers = (from_additive, from_zero_hides, from_one_hides)
+    calls: list[Callable[[], object]] = [lambda f=f: f(mask) for f in boolean]  # type: ignore[misc]
+    calls += [lambda f=f: f(torch.zeros(mask.shape)) for f in of_numbers]  # type: ignore[misc]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"\w+: got shape .*, expected \(..., query, key\)"):
+            call()
