@@ -36,6 +36,9 @@ from sitekit import (
 log = get_plugin_logger("sitekit")
 
 _INCLUDE = re.compile(r'^(?P<indent>[ \t]*)--8<-- "(?P<spec>[^"]+)"[ \t]*$', re.M)
+_SUBJECT = re.compile(
+    r"""(?<=[^\s`]`)\{:? ?(?P<marks>[^{}\n]*?) ?\bof=(?:"[^"]*"|'[^']*'|[^\s{}]+) ?\}"""
+)
 _BAD_LINK = re.compile(
     r"Doc file '(?P<doc>.+?)' contains an? .*?link '(?P<link>.+?)',? ?(?P<why>.*)"
 )
@@ -55,6 +58,14 @@ _RUNNING = {
     "en": "The code was edited and is running in the background. Edited cells show their results "
     "when it is done.",
 }
+
+
+def without_subjects(markdown: str) -> str:
+    """A page without what its numbers and shapes are said of, which is for the proofs alone.
+
+    Markdown must not see it: between two `_` in such expressions everything would be slanted.
+    """
+    return _SUBJECT.sub(lambda match: f"{{{match['marks']}}}" * bool(match["marks"]), markdown)
 
 
 class Site:
@@ -240,7 +251,7 @@ class Site:
                 return match[0]
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 
-        markdown = _INCLUDE.sub(listing, markdown)
+        markdown = without_subjects(_INCLUDE.sub(listing, markdown))
         if name not in self.lab_pages:
             self.notebooks[name] = notebooks.from_page(markdown)
         if verified.PLACE in markdown:
@@ -257,8 +268,6 @@ class Site:
             html = re.sub(
                 r'<div data-figure="(\d+)"></div>', lambda m: lab.figures[int(m[1])], html
             )
-        # What a number or a shape is said of is for the proofs, and not for readers.
-        html = re.sub(r'(<code\b[^>]*?) of="[^"]*"', r"\1", html)
         # What scrolls sideways has to be reachable from the keyboard.
         return html.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
 

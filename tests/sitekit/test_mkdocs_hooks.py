@@ -15,11 +15,24 @@ from pathlib import Path
 import pytest
 from small_site import write_lab, write_record
 
+from sitekit.mkdocs_hooks import without_subjects
+
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def _line(file: Path, part: str) -> int:
     return file.read_text(encoding="utf-8").split(part)[0].count("\n") + 1
+
+
+def test_what_a_number_is_said_of_is_not_for_readers() -> None:
+    page = 'So `4`{of="f(_)"} and `d=1`{of="g(x, _) == 2"}.'
+    assert without_subjects(page) == "So `4` and `d=1`."
+    assert without_subjects("Not `4`{.wrong of=n}.") == "Not `4`{.wrong}."
+
+
+def test_mark_that_a_page_talks_about_stays() -> None:
+    page = "Write `{of=x}`{.text} behind it."
+    assert without_subjects(page) == page
 
 
 def test_two_builds_are_the_same_whatever_the_threads(project: Path, build: Build) -> None:
