@@ -81,6 +81,15 @@ def test_no_value_is_replaced_by_the_same_number_to_the_digits_shown(site: Site)
     assert made(site, "another number") == made(site, "another right side") == []
 
 
+def test_inequality_is_not_loosened(site: Site) -> None:
+    text = "```python\nn = 3\n```\n\n`n == 3`, `n > 2`, `n < 5` and `n != 1`.\n"
+    site.write("README.md", text)
+    changes = [one for seed in range(20) for one in made(site, "another right side", seed)]
+    new = {one.new for one in changes}
+    assert {"n > 3", "n > 5", "n < 3", "n < 1"} <= new
+    assert not {"n > 1", "n < 6"} & new
+
+
 def test_error_is_not_replaced_by_one_that_it_is(site: Site) -> None:
     text = "```python\nraise KeyError\n```\n\nIt raises a `KeyError`, `LookupError` or `OSError`.\n"
     site.write("README.md", text)
