@@ -145,7 +145,11 @@ def parser() -> argparse.ArgumentParser:
     confirm.add_argument("places", nargs="*", metavar="page#anchor", help="else all that changed")
     confirm.add_argument("--all", action="store_true", help="record every section as it is")
     add("report", "show what was proved, and what has changed since", "report")
-    drill = add("drill", "break one thing at a time, and count what is caught", "drill --count 50")
+    drill = add(
+        "drill",
+        "break one thing at a time, and count what is caught",
+        "drill --kinds another turned",
+    )
     drill.add_argument("--seed", type=int, default=0, help="which things (default: %(default)s)")
     drill.add_argument("--count", type=int, default=200, help="how many (default: %(default)s)")
     drill.add_argument("--workers", type=int, default=2, help="at a time (default: %(default)s)")

@@ -8,8 +8,7 @@ from functools import partial
 
 from proseproof.drill_changes import Author, Change
 from proseproof.drill_edits import lines_with, misspelt, other_digit
-from proseproof.language_pairs import WORDS
-from proseproof.page import Block, Listing, Page, Plain
+from proseproof.page import WORDS, Block, Listing, Page, Plain
 
 WORD = re.compile(r"(?<![\w\\])(?:[^\W\d_]{2,}|\d+)(?!\w)")
 

@@ -6,14 +6,15 @@ Nothing here asks the proofs, which let the change pass: it is computed anew.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from types import CodeType
 from typing import Any
 
-from proseproof import shape_comments
+from proseproof import interpreter_state, shape_comments
 from proseproof.drill_changes import Change
 from proseproof.drill_values import KEYWORD
-from proseproof.execution import execute
+from proseproof.execution import SEED, empty_scratch, execute
 from proseproof.page import Block, Page, Span
 from proseproof.project import Project
 from proseproof.settings import Settings
@@ -26,7 +27,7 @@ def means_nothing(settings: Settings, project: Project, change: Change) -> str:
     if old is None:
         return _another_example(settings, change)
     if change.span is not None:
-        return "" if old.is_lab else _still_true(old, change.span, change.new)
+        return _still_true(old, change.span, change.new)
     new = Project(settings).page(change.path)
     pairs = [
         (one, two)
@@ -92,11 +93,16 @@ def _true_of_both(page: Page, span: Span, new: str, values: dict[str, Any]) -> s
 def _values_above(page: Page, line: int) -> dict[str, Any]:
     """The variables of the block above a line, or of the first block."""
     blocks = [block for block in page.blocks if block.language == "python" and block.skip is None]
-    above = [block for block in blocks if block.line < line] or blocks
-    if not above:
-        return {}
-    run = execute(page, above[-1] if above[-1].line < line else above[0])
-    return {**run.watch.bindings, **run.namespace}
+    above = [block for block in blocks if block.line < line] or blocks[:1]
+    shared: dict[str, Any] | None = {} if page.is_lab else None
+    found: dict[str, Any] = {}
+    with interpreter_state.restored():
+        os.chdir(empty_scratch())
+        interpreter_state.seed(SEED)
+        for block in above if page.is_lab else above[-1:]:  # the cells of a lab go on
+            run = execute(page, block, shared=shared)
+            found = {**run.watch.bindings, **run.namespace}
+    return found
 
 
 def _parsed(text: str) -> ast.expr | None:

@@ -113,7 +113,7 @@ def _keyword(author: Author, said: Said, span: Span) -> str | None:
     known = [one for one in said.keywords[name] if _is_literal(one) == _is_literal(value)]
     new = _one(author, [one for one in known if not _alike(one, value)])
     if new is None and value in CONSTANTS:
-        new = author.chance.choice([one for one in CONSTANTS if one != value])
+        new = "False" if value == "True" else "True"
     if new is None:
         new = other_digit(value, author.chance)
     if new is None and value.isidentifier():
@@ -167,8 +167,19 @@ def _right_side(author: Author, said: Said, span: Span) -> str | None:
     if not right or not span.text.endswith(right):
         return None
     known = said.numbers if NUMBER.fullmatch(right) else said.shapes
-    new = _one(author, [one for one in known if not _alike(one, right)])
-    return span.text.removesuffix(right) + new if new else None
+    left = span.text.removesuffix(right)
+    new = _one(
+        author, [one for one in known if not (_alike(one, right) or _looser(left, right, one))]
+    )
+    return left + new if new else None
+
+
+def _looser(left: str, old: str, new: str) -> bool:
+    """True for an inequality that says less than it did, and so cannot become false."""
+    sign = re.search(r"([<>])=?\s*$", left)
+    if sign is None or not NUMBER.fullmatch(old):
+        return False
+    return float(new) > float(old) if sign[1] == "<" else float(new) < float(old)
 
 
 def _order(author: Author, said: Said, span: Span) -> str | None:

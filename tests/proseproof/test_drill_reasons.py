@@ -51,6 +51,29 @@ def test_other_code_in_a_sentence_is_excused_when_it_is_true(
     assert means_nothing(project.settings, project, change) == reason
 
 
+def test_sentence_of_a_lab_is_computed_with_all_cells_above_it(site: Site) -> None:
+    site.write(
+        "docs/labs/a.py",
+        """
+        # %%
+        n = 2
+        # %%
+        m = n + 1
+        # %% [markdown]
+        # So `m > 1`.
+        """,
+    )
+    project = site.project
+    page = project.page("docs/labs/a.py")
+    author = Author(project, 0)
+    reasons = []
+    for new in ("m > 2", "m > 3"):
+        change = author.span("kind", page, page.spans[0], new)
+        assert change is not None
+        reasons.append(means_nothing(project.settings, project, change))
+    assert reasons == ["the comparison stays true", ""]
+
+
 @pytest.mark.parametrize(
     ("one", "two", "same"),
     [
