@@ -37,6 +37,8 @@ LINE = BLOCK.count("\n")
         ("it has `num_heads=4`", "it has `num_heads=2`"),
         ("it has `batch_first=True`", "it has `batch_first=False`"),
         ("by default `nn.Linear` has `bias=True`", "by default `nn.Dropout` has `p=0.9`"),
+        # The block has bias=False, and that is not the default.
+        ("by default `nn.Linear` has `bias=True`", "by default `nn.Linear` has `bias=False`"),
         ("`n=4`", "`n=5`"),
         # Assignments: what is true here, not what stands in a string or begins a statement.
         ("`n = 4`", "`n = 5`"),
