@@ -9,7 +9,7 @@ namespace of the last block above it (the page's first block when there is none)
 - `comparison`: it holds; a float counts to the digits shown;
 - `assignment`: `d_k = d_model // num_heads`: both sides are equal;
 - `keyword`: `dim=-1`: the block gives it this value and no other, or it is a default;
-- `raises`: the error that is said to be raised is the block's;
+- `raises`: an error that is named is the block's, or stands in its code or its output;
 - `name`: it exists (see `Names.exists` for where it is looked up);
 - `call`: evaluated when its first name is in the namespace; otherwise a fragment, which has to
   stand in the page's code, or, written with `...`, name something that exists;
@@ -105,7 +105,7 @@ class Judge:
         rule = stated.said_of(self.here, span)
         if rule:
             return rule
-        if span.raised and self.names.exists(text):
+        if (span.raised and self.names.exists(text)) or stated.is_error(text):
             return stated.raised(self.here, span)
         if self._is_path(text):
             return self._path(text)

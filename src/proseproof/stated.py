@@ -7,6 +7,7 @@ printed and raised, and its code.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import operator
 from collections.abc import Iterator
@@ -109,9 +110,14 @@ def said_of(here: Here, span: Span) -> str:
 
 
 def _bound(here: Here, span: Span, kind: str) -> str:
-    """`0.42`{of=x}, and `dim=0`{of="f(x, _).sum() == 1"}, where `_` stands for the code itself."""
+    """`0.42`{of=x}, and `dim=0`{of="f(x, _).sum() == 1"}, where `_` stands for the code itself.
+
+    It may stand for a method: `view`{of="x._(3, 2)[0, 1] == 1"}.
+    """
     try:
-        names = {one.id for one in ast.walk(ast.parse(span.of)) if isinstance(one, ast.Name)}
+        nodes = list(ast.walk(ast.parse(span.of)))
+        names = {one.id for one in nodes if isinstance(one, ast.Name)}
+        names |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
         if "_" in names:
             whole = ast.unparse(_put_in(span.of, span.text))
             value = here.evaluate(whole)
@@ -150,6 +156,12 @@ def _put_in(expression: str, text: str) -> ast.AST:
     class Put(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
             return ast.parse(text, mode="eval").body if node.id == "_" else node
+
+        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+            self.generic_visit(node)
+            if node.attr == "_":
+                node.attr = text if text.isidentifier() else ""
+            return node
 
     return Put().visit(marked)  # type: ignore[no-any-return]
 
@@ -342,6 +354,12 @@ def _defaults(here: Here, span: Span, name: str) -> Iterator[Any]:
                 continue
             if parameter is not None and parameter.default is not parameter.empty:
                 yield parameter.default
+
+
+def is_error(name: str) -> bool:
+    """True for the name of an error that Python has."""
+    error = getattr(builtins, name, None)
+    return inspect.isclass(error) and issubclass(error, Exception)
 
 
 def raised(here: Here, span: Span) -> str:

@@ -289,7 +289,7 @@ def _with_subjects(text: str, places: list[_Place]) -> None:
 
 
 def _property(between: str) -> tuple[str, str]:
-    """What the words behind a subject speak of, len(x) for `的长度是`, and those words without it."""
+    """What the words behind a subject speak of, len(x) for `的长度是`, and the words without it."""
     for english, (chinese, template) in PROPERTIES.items():
         match = re.match(rf"\s*(?:['’]s|的)\s*(?:{english}|{chinese})(?![A-Za-z])", between)
         if match is not None:
