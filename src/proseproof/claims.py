@@ -9,7 +9,7 @@ namespace of the last block above it (the page's first block when there is none)
 - `comparison`: it holds; a float counts to the digits shown;
 - `assignment`: `d_k = d_model // num_heads`: both sides are equal;
 - `keyword`: `dim=-1`: the block gives it this value and no other, or it is a default;
-- `raises`: the error that is said to be raised is the block's;
+- `raises`: an error that is named is the block's, or stands in its code or its output;
 - `name`: it exists (see `Names.exists` for where it is looked up);
 - `call`: evaluated when its first name is in the namespace; otherwise a fragment, which has to
   stand in the page's code, or, written with `...`, name something that exists;
@@ -47,6 +47,8 @@ from proseproof.stated import HOW, Fails, Here
 from proseproof.subjects import kind_of
 from proseproof.values import answer, digits, is_number, same, truth
 
+NOISE = 1e-12  # 0.1 + 0.2 != 0.3 is no matter of digits
+TESTS = ("comparison", "test")
 PATH = re.compile(r"[\w.*-]*(/[\w.*-]*)*(:[\w.]+)?")
 
 
@@ -86,10 +88,13 @@ class Judge:
             try:
                 rule = self._holds(span)
             except Fails as failure:
-                wrong = span.mark == "wrong" and failure.false
+                denied = span.link == "false" and failure.rule in TESTS
+                wrong = (span.mark == "wrong" or denied) and failure.false
                 return Verdict(span, failure.rule, wrong, "" if wrong else failure.reason)
         if span.mark == "wrong":
             return Verdict(span, rule, False, f"is marked as wrong, but it holds ({rule})")
+        if span.link == "false" and rule in TESTS:
+            return Verdict(span, rule, False, "is said to be false, but it holds")
         return Verdict(span, rule, True)
 
     # The rules, in order.
@@ -100,7 +105,7 @@ class Judge:
         rule = stated.said_of(self.here, span)
         if rule:
             return rule
-        if span.raised and self.names.exists(text):
+        if (span.raised and self.names.exists(text)) or stated.is_error(text):
             return stated.raised(self.here, span)
         if self._is_path(text):
             return self._path(text)
@@ -173,7 +178,8 @@ class Judge:
 
     def _comparison(self, node: ast.Compare) -> str:
         try:
-            if not self._all_hold(node) and not self._to_digits_shown(node):
+            shown = self._to_digits_shown(node)
+            if shown is False or (shown is None and not self._all_hold(node)):
                 sides = " ".join(self._side(side) for side in [node.left, *node.comparators])
                 raise Fails("comparison", f"it is false: {sides}")
         except Fails:
@@ -197,15 +203,21 @@ class Judge:
                 return False
         return True
 
-    def _to_digits_shown(self, node: ast.Compare) -> bool:
-        """True for `x == 0.42` when x is 0.42 once rounded as the float is written."""
-        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
-            return False
+    def _to_digits_shown(self, node: ast.Compare) -> bool | None:
+        """Whether `x == 0.42` holds, or `x != 0.42`, once x is rounded as the float is written.
+
+        None for any other comparison, and where it makes no difference.
+        """
+        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            return None
         for shown, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
             if is_number(shown) and isinstance(ast.literal_eval(shown), float):
                 said, true = ast.literal_eval(shown), self.here.evaluate(ast.unparse(other))
-                return same(float(true), said, digits(ast.unparse(shown)))
-        return False
+                if getattr(true, "shape", ()) != () or abs(float(true) - said) < NOISE:
+                    return None
+                equal = same(float(true), said, digits(ast.unparse(shown)))
+                return equal is isinstance(node.ops[0], ast.Eq)
+        return None
 
     def _side(self, node: ast.expr) -> str:
         text = ast.unparse(node)
@@ -265,6 +277,8 @@ class Judge:
         except Exception as error:
             if not span.mark and self.code.has(text):
                 return "quotation"
+            if not span.mark and span.is_subject and type(error).__name__ in span.near:
+                return "raises"
             raise self._broken(rule, error) from None
         if span.is_subject:
             return rule

@@ -87,7 +87,9 @@ def check(
         # A name may come more than once: rows take them in order, and may leave some out.
         at = next((n for n in range(place, len(data)) if data[n][0] == name), None)
         reason, remedy = "", "write the true shape"
-        if at is None:
+        if any(span.mark == "wrong" for span in (spans[0], *tuples)):
+            reason, remedy = f"{name} is marked as wrong in a table of what is true", "remove it"
+        elif at is None:
             order = ", ".join(one for one, _ in data)
             if any(one == name for one, _ in data):
                 reason = f"the data has no {name!r} after the row above; its order is {order}"

@@ -7,7 +7,9 @@ printed and raised, and its code.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +24,7 @@ HOW = (
     "say of what: `x == {0}`, `x` is `{0}`, or name it behind the code, `{0}`{{of=x}}, which "
     "readers do not see"
 )
+OPERATORS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
 
 
 class Fails(Exception):
@@ -61,6 +64,16 @@ class Here:
                 raise Fails("call", f"it changes {name}; do that in a block", false=False)
         return value
 
+    def error_of(self, text: str) -> str:
+        """The name of the error that an expression raises; nothing when it has a value."""
+        try:
+            self.evaluate(text)
+        except Fails:
+            return ""
+        except Exception as error:
+            return type(error).__name__
+        return ""
+
     def knows(self, text: str) -> bool:
         """True when the expression has a value here."""
         try:
@@ -80,7 +93,7 @@ def said_of(here: Here, span: Span) -> str:
     kind = kind_of(span.text)
     if span.of:
         return _bound(here, span, kind)
-    if not span.subjects:
+    if not span.subjects or span.link == "raises":
         return ""
     known = [subject for subject in span.subjects if here.knows(subject)]
     if len(known) < len(span.subjects):
@@ -97,9 +110,14 @@ def said_of(here: Here, span: Span) -> str:
 
 
 def _bound(here: Here, span: Span, kind: str) -> str:
-    """`0.42`{of=x}, and `dim=0`{of="f(x, _).sum() == 1"}, where `_` stands for the code itself."""
+    """`0.42`{of=x}, and `dim=0`{of="f(x, _).sum() == 1"}, where `_` stands for the code itself.
+
+    It may stand for a method: `view`{of="x._(3, 2)[0, 1] == 1"}.
+    """
     try:
-        names = {one.id for one in ast.walk(ast.parse(span.of)) if isinstance(one, ast.Name)}
+        nodes = list(ast.walk(ast.parse(span.of)))
+        names = {one.id for one in nodes if isinstance(one, ast.Name)}
+        names |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
         if "_" in names:
             whole = ast.unparse(_put_in(span.of, span.text))
             value = here.evaluate(whole)
@@ -139,6 +157,12 @@ def _put_in(expression: str, text: str) -> ast.AST:
         def visit_Name(self, node: ast.Name) -> ast.AST:
             return ast.parse(text, mode="eval").body if node.id == "_" else node
 
+        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+            self.generic_visit(node)
+            if node.attr == "_":
+                node.attr = text if text.isidentifier() else ""
+            return node
+
     return Put().visit(marked)  # type: ignore[no-any-return]
 
 
@@ -167,6 +191,10 @@ def _compare(here: Here, span: Span, kind: str, value: Any) -> tuple[bool, str]:
     if kind == "number":
         row = span.row or (span.text,)
         numbers = numbers_in(value)
+        if span.link in OPERATORS:
+            said_one = float(span.text.replace("−", "-"))
+            holds = all(OPERATORS[span.link](number, said_one) for number in numbers)
+            return holds and bool(numbers), f"is {_short(value)}"
         said = [(float(text.replace("−", "-")), digits(text)) for text in row]
         if len(row) == 1:
             said *= max(len(numbers), 1)
@@ -212,7 +240,9 @@ def _alike(here: Here, span: Span, subject: str, value: Any) -> bool:
     if _is_test(span.text) or not here.knows(span.text):
         return False
     other = here.evaluate(span.text)
-    if span.link == "a":
+    if type(other).__name__ == "dtype" and hasattr(value, "dtype"):
+        value, subject = value.dtype, f"the dtype of {subject}"
+    elif span.link == "a":
         if not inspect.isclass(other):
             return False
         owner = issubclass if inspect.isclass(value) else isinstance
@@ -221,6 +251,13 @@ def _alike(here: Here, span: Span, subject: str, value: Any) -> bool:
         return True
     if not (_is_plain(value) and _is_plain(other)):
         return False
+    if span.link in OPERATORS:
+        pair = [*numbers_in(value), *numbers_in(other)]
+        if len(pair) != 2:
+            return False
+        if not OPERATORS[span.link](*pair):
+            raise Fails("value", f"{subject} is {pair[0]:g}; {span.text} is {pair[1]:g}")
+        return True
     if _equal(value, other) == (span.link == "is not"):
         raise Fails("value", f"{subject} is {_short(value)}; {span.text} is {_short(other)}")
     return True
@@ -266,6 +303,12 @@ def keyword(here: Here, span: Span, name: str, value: str) -> str:
         wanted = ast.unparse(ast.parse(value, mode="eval"))
     except SyntaxError:
         raise Fails("keyword", f"{value!r} is not Python") from None
+    defaults = list(_defaults(here, span, name)) if span.default else []
+    others = {one.replace(" ", "") for one in span.near if one.startswith(f"{name}=")}
+    if defaults and not others:
+        if any(_equal(one, _value_of(here, value)) for one in defaults):
+            return "keyword"
+        raise Fails("keyword", f"by default it is {_short(defaults[0])}")
     written = [one for one in keywords_in(here.block) if one[1] == name]
     elsewhere = [one for one in here.code.keyword_values if one[1] == name]
     for known in (written, elsewhere):
@@ -284,11 +327,8 @@ def keyword(here: Here, span: Span, name: str, value: str) -> str:
         if _equal(here.values[name], _value_of(here, value)):
             return "keyword"
         raise Fails("keyword", f"{name} is {_short(here.values[name])}")
-    defaults = list(_defaults(here, span, name))
-    if span.default and defaults:
-        if any(_equal(one, _value_of(here, value)) for one in defaults):
-            return "keyword"
-        raise Fails("keyword", f"by default it is {_short(defaults[0])}")
+    if any(_equal(one, _value_of(here, value)) for one in defaults):
+        return "keyword"
     given = sorted({f"{name}={one[2]}" for one in [*written, *elsewhere]})
     true = f"; the code has {', '.join(given)}" if given else ""
     raise Fails("keyword", f"no code on this page says so{true}", false=bool(given))
@@ -316,8 +356,23 @@ def _defaults(here: Here, span: Span, name: str) -> Iterator[Any]:
                 yield parameter.default
 
 
+def is_error(name: str) -> bool:
+    """True for the name of an error that Python has."""
+    error = getattr(builtins, name, None)
+    return inspect.isclass(error) and issubclass(error, Exception)
+
+
 def raised(here: Here, span: Span) -> str:
-    """It raises a `ValueError`: the block above does, or shows that something does."""
+    """It raises a `ValueError`: the block above does, or shows that something does.
+
+    `f(x)` raises a `ValueError`: it does.
+    """
+    for subject in span.subjects:
+        error = here.error_of(subject)
+        if error and error != "NameError":
+            if error == span.text:
+                return "raises"
+            raise Fails("raises", f"{subject} raises {error}")
     code = {one.id for one in ast.walk(parsed(here.block)) if isinstance(one, ast.Name)}
     if span.text == here.error or (not here.error and span.text in code):
         return "raises"

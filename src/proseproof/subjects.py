@@ -26,12 +26,14 @@ NUMBER = re.compile(r"[-+−]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;]|\n\s*(?=[-*+|]|\d+\.)|\|")
 
 # What may stand between a subject and what is said of it.
+OF_A_KIND = re.compile(r"(?:is|are) (?:of type|an instance of)|属于|的?类型[是为]")
 VERBS = (
     r"is|are|was|were|be|equals?|gives?|gave|returns?|returned|prints?|yields?|becomes?|became|"
-    r"makes?|made|evaluates? to|comes? out as|comes? to|stays?|remains?|reads?|holds?|"
-    r"(?:is|are) equal to|:|：|=|"
+    r"makes?|made|evaluates? to|comes? out as|comes? to|stays?|remains?|reads?|holds?|measures?|"
+    rf"rounds? to|(?:is|are) equal to|(?:is|are) the same as|{OF_A_KIND.pattern}|"
+    r"ha(?:s|ve) (?:the )?dtype|:|：|=|≈|"
     r"(?:还|也|都|就|才|正|仍|则|便|只|又|应该|必须|会|应)?是|为|等于|即|返回|得到|给出|打印出?|输出|"
-    r"变成|变为|成为?了?|得出|算出|取|结果|恰好|正好"
+    r"变成|变为|成为?了?|得出|得|算出|取|设[为成]|结果|恰好|正好|接近"
 )
 SHAPED = (
     r"ha(?:s|ve|d)|with|of|shapes?|sizes?|in shape|的?形状|的?大小|的?尺寸|有|,|，|\(|（|into|"
@@ -40,11 +42,31 @@ SHAPED = (
 FILLING = (
     r"now|then|also|again|still|both|all|each|just|only|exactly|thus|therefore|here|always|,|，|"
     r"the|its|their|tensors?|matrix|matrices|array|vectors?|results?|values?|which|that|it|so|to|"
-    r"in|itself|a|an|"
+    r"in|itself|a|an|must|will|about|roughly|nearly|approximately|close to|"
+    r"['’]s|大约|大概|约|"
     r"现在|此时|这时|这里|都|也|均|仍然?|依然|还|又|就|才|分别|各自?|一个|一张|这个|张量|矩阵|向量|的|"
     r"值|结果|它|其|会|将|了|则|后|一共|总是|始终|也就|本身"
 )
-NEGATION = r"not|n't|no longer|never|不再?|并不|并非|没有|绝不"
+NEGATION = r"(?:is|are|was|were|does|do|wo)n['’]t|not|no longer|never|不再?|并不|并非|没有|绝不"
+# How many, how much: the words by which two numbers are compared.
+COMPARED = {
+    "<": r"(?:less|smaller|lower|fewer) than|小于|少于|低于",
+    ">": r"(?:more|greater|larger|bigger|higher) than|exceeds?|大于|多于|高于|超过",
+    "<=": r"at most|no (?:more|larger|greater|higher) than|至多|最多|不超过|不大于|不多于",
+    ">=": r"at least|no (?:less|smaller|fewer|lower) than|至少|最少|不小于|不少于|不低于",
+}
+OPPOSITE = {"is": "is not", "<": ">=", ">": "<=", "<=": ">", ">=": "<", "a": "a"}
+# The length of `x` is said of len(x), and so on.
+PROPERTIES = {
+    r"length": (r"长度", "len({})"),
+    r"sum|total": (r"总?和", "({}).sum()"),
+    r"maximum|largest (?:entry|element|number|value)": (r"最大值", "({}).max()"),
+    r"minimum|smallest (?:entry|element|number|value)": (r"最小值", "({}).min()"),
+    r"mean|average": (r"平均值?|均值", "({}).mean()"),
+    r"number of (?:axes|dimensions)": (r"轴数|维数", "({}).ndim"),
+    r"d?type|data type": (r"dtype|数据类型", "({}).dtype"),
+    r"device": (r"设备", "({}).device"),
+}
 
 
 def _words(*kinds: str) -> str:
@@ -68,20 +90,27 @@ def _split(kind: str) -> list[str]:
 
 
 TOKEN = re.compile(
-    rf"\s*(?:(?P<no>{_words(NEGATION)})|(?P<verb>{_words(VERBS)})|(?P<shaped>{_words(SHAPED)})"
+    rf"\s*(?:(?P<compared>{_words(*COMPARED.values())})|(?P<no>{_words(NEGATION)})"
+    rf"|(?P<verb>{_words(VERBS)})|(?P<shaped>{_words(SHAPED)})"
     rf"|(?P<fill>{_words(FILLING)}))",
     re.IGNORECASE,
 )
 OF_SHAPE = re.compile(
-    r"\s*(?:(?:is|are) the shapes? of|的|是|(?:tensor|matrix|array|block|mask|table|vector|weight)|"
+    r"\s*(?:(?:is|are) the shapes? of|的|是|属于|from|"
+    r"(?:tensor|matrix|array|block|mask|table|vector|weight)(?: such as| like| called)?|"
     r"的?(?:张量|矩阵|掩码|向量|权重|表))\s*"
 )
 RAISES = re.compile(
     r"(?:\b(?:raise[sd]?|throws?|thrown|fails with|ends with)|抛出了?|引发了?|触发了?|报出?|报错)"
     r"\s*(?:an?|the|一个|一条)?\s*$"
 )
+RAISED_BY = re.compile(rf"\s*(?:will|would|also|会|就|则|将)?\s*{RAISES.pattern}")
 PLAIN = re.compile(r"(?:^|[^\w$\\`])([A-Za-z_]\w*)(?P<link>(?:\s|[,:(])[^`]*)$")
-DEFAULT = re.compile(r"\bdefaults?\b|默认|缺省", re.IGNORECASE)
+DEFAULT = re.compile(r"\bdefaults?\b|\bunless (?:you|told)\b|默认|缺省|除非", re.IGNORECASE)
+BESIDES = re.compile(r"\s*[,，]?\s*(?:and |but )?(?:not|不是|而不是|而非)\s*(?:the |a )?")
+DENIED = re.compile(r"\s*(?:is|are|gives?|returns?|为|是|得)\s*(?:false|假)(?![A-Za-z])")
+# A sum or a product in words is no list, and its last part is not what is spoken of.
+RECKONED = re.compile(r"(?:times|plus|minus|divided by|over|乘以?|加上?|减去?|除以)\s*$")
 
 
 @dataclass(frozen=True)
@@ -112,27 +141,37 @@ def kind_of(text: str) -> str:
 
 
 def link(between: str, value: str) -> str:
-    """How two spans are linked by the words between them: `is`, `is not`, `a` (kind), or not."""
+    """How the words between two spans link them: `is`, `is not`, `a` (kind), `<`, or not."""
     verb = shaped = negated = article = False
+    compared = ""
     place = 0
     between = " ".join(between.split())
     while place < len(between) and between[place:].strip():
         match = TOKEN.match(between, place)
         if match is None or match.end() == place:
             return ""
-        verb = verb or match["verb"] is not None
+        verb = verb or match["verb"] is not None or "n" in (match["no"] or "")[2:-2]
+        if match["compared"]:
+            compared = _operator(match["compared"])
         shaped = shaped or match["shaped"] is not None
         negated = negated or match["no"] is not None
         if match["fill"] or match["shaped"]:
             article = (match["fill"] or "") in ("a", "an", "一个")
         elif match["verb"]:
-            article = False
+            article = bool(OF_A_KIND.fullmatch(match["verb"]))
         place = match.end()
+    if compared:
+        return "" if value not in ("", "number") else OPPOSITE[compared] if negated else compared
     if not (verb or (shaped and value == "shape")):
         return ""
     if article and not value:
         return "a"
     return "is not" if negated else "is"
+
+
+def _operator(words: str) -> str:
+    """`<` for `less than`."""
+    return next(sign for sign, all_ in COMPARED.items() if re.fullmatch(all_, words, re.IGNORECASE))
 
 
 def read_spans(text: str, line: int) -> list[Span]:
@@ -182,7 +221,11 @@ def _with_sentence(text: str, places: list[_Place]) -> None:
         before = bare[start : place.start]
         raised = bool(RAISES.search(before)) and place.span.text.isidentifier()
         default = bool(DEFAULT.search(bare[start:stop]))
-        _put(places, index, near=near, default=default, raised=raised)
+        denied = "false" if DENIED.match(text, place.end) else ""
+        _put(places, index, near=near, default=default, raised=raised, link=denied)
+        if raised and index and RAISED_BY.fullmatch(text[places[index - 1].end : place.start]):
+            _put(places, index, subjects=(places[index - 1].span.text,), link="raises")
+            _put(places, index - 1, is_subject=True)
 
 
 def _run(text: str, places: list[_Place], index: int, step: int) -> list[int]:
@@ -196,10 +239,18 @@ def _run(text: str, places: list[_Place], index: int, step: int) -> list[int]:
         same = kind_of(new.text) == kind
         if not same or new.mark != places[index].span.mark or not LISTED.fullmatch(between):
             break
-        if not between.strip():
+        if not between.strip() or (step < 0 and _is_said(new.text)):
             break
         found.append(found[-1] + step)
     return found[::step]
+
+
+def _is_said(text: str) -> bool:
+    """True for `bias=False` and `n == 3`: a condition, and not the first of a list of subjects."""
+    try:
+        return isinstance(ast.parse(text, mode="eval").body, ast.Compare)
+    except (SyntaxError, ValueError):
+        return "=" in text
 
 
 def _with_rows(text: str, places: list[_Place]) -> None:
@@ -225,21 +276,39 @@ def _with_subjects(text: str, places: list[_Place]) -> None:
         kind = kind_of(span.text)
         start = places[index - 1].end if index else 0
         between = text[start : places[index].start]
-        how = link(between, kind) if index else ""
+        template, linking = _property(between)
+        how = link(linking, kind) if index else ""
         if how and not kind_of(places[index - 1].span.text):
-            _state(text, places, index, how)
+            _state(text, places, index, how, template)
+        elif index and kind and BESIDES.fullmatch(between) and places[index - 1].span.link == "is":
+            _put(places, index, subjects=places[index - 1].span.subjects, link="is not")
         elif kind == "shape":
             _shape_of_the_next(text, places, index)
         if kind and not places[index].span.subjects and not _in_a_row(text, places, index):
             _plain_word(between, places, index)
 
 
-def _state(text: str, places: list[_Place], index: int, how: str) -> None:
+def _property(between: str) -> tuple[str, str]:
+    """What the words behind a subject speak of, len(x) for `的长度是`, and the words without it."""
+    for english, (chinese, template) in PROPERTIES.items():
+        match = re.match(rf"\s*(?:['’]s|的)\s*(?:{english}|{chinese})(?![A-Za-z])", between)
+        if match is not None:
+            return template, between[match.end() :]
+    return "{}", between
+
+
+def _state(text: str, places: list[_Place], index: int, how: str, template: str) -> None:
     """The spans before this one are its subjects; a list of values goes to a list of subjects."""
     spoken_of = _run(text, places, index - 1, -1)
+    before = text[: places[spoken_of[0]].start]
+    if RECKONED.search(before):
+        return
     for one in spoken_of:
         _put(places, one, is_subject=True)
-    subjects = [places[one].span.text for one in spoken_of]
+    for english, (_, of) in PROPERTIES.items():
+        if re.search(rf"\b(?:{english}) of (?:the |both |all )?$", before, re.IGNORECASE):
+            template = of
+    subjects = [template.format(places[one].span.text) for one in spoken_of]
     values = _run(text, places, index, 1) if kind_of(places[index].span.text) else [index]
     if kind_of(places[index].span.text) == "number":
         values = [index, *(one for one in values[1:] if places[one].span.row)]

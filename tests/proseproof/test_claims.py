@@ -36,6 +36,8 @@ LINE = BLOCK.count("\n")  # sentences below the block stand on this line
     [
         "d_k == 4",
         "half == 0.33",
+        "half != 0.34",
+        "0.1 + 0.2 != 0.3",
         "x.shape == (batch, seq_len, d_model)",
         "num_heads * d_k == d_model",
         "weights.min() >= 0",
@@ -91,6 +93,7 @@ def test_right_sentence_is_no_alarm(site: Site, span: str) -> None:
         "average_attn_weights=False",  # in no code of the page
         "d_k == 5",
         "half == 0.34",
+        "half != 0.33",  # to the digits shown it is
         "x.shape == (batch, d_model, seq_len)",
         "weights.min() >= 1",
         "0 <= weights < 0.5",

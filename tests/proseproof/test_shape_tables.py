@@ -35,6 +35,8 @@ def test_true_table_passes_and_is_counted(site: Site) -> None:
         ("num_heads, seq_len, d_model /", "seq_len, num_heads, d_model /", 11),
         ("| `(batch, d_model, seq_len)` | turned", "| five | turned", 12),
         ("shapes steps", "shapes stesp", 6),
+        ("| `heads`", "| `heads`{.wrong}", 11),
+        ("(2, 5, 12)` |", "(2, 5, 12)`{.wrong} |", 10),
     ],
 )
 def test_wrong_row_is_caught_at_its_line(site: Site, old: str, new: str, line: int) -> None:

@@ -37,6 +37,8 @@ LINE = BLOCK.count("\n")
         ("it has `num_heads=4`", "it has `num_heads=2`"),
         ("it has `batch_first=True`", "it has `batch_first=False`"),
         ("by default `nn.Linear` has `bias=True`", "by default `nn.Dropout` has `p=0.9`"),
+        # The block has bias=False, and that is not the default.
+        ("by default `nn.Linear` has `bias=True`", "by default `nn.Linear` has `bias=False`"),
         ("`n=4`", "`n=5`"),
         # Assignments: what is true here, not what stands in a string or begins a statement.
         ("`n = 4`", "`n = 5`"),
@@ -78,6 +80,13 @@ def test_value_comes_from_the_block_above_and_not_from_the_page(site: Site) -> N
     assert "heads is 4" in site.page(page.format(8))[0].message
 
 
+def test_binding_can_say_what_comes_of_a_method(site: Site) -> None:
+    page = BLOCK + 'Each in its place: `{}`{{of="torch.tensor([1, 2])._(2)[1] == 1"}}.\n'
+    assert site.page(page.format("repeat_interleave")) == []
+    assert "repeat(2)[1] == 1 is tensor(False)" in site.page(page.format("repeat"))[0].message
+    assert "has no attribute 'repaet'" in site.page(page.format("repaet"))[0].message
+
+
 def test_binding_to_what_is_not_there_names_it(site: Site) -> None:
     found = site.page(f"{BLOCK}It is `3`{{of=lenght}}.\n")
     assert "of=lenght: NameError" in found[0].message
@@ -88,7 +97,7 @@ def test_error_that_is_said_to_be_raised_is_the_blocks(site: Site, said: str, tr
     block = "<!--proseproof: raises ValueError-->\n```python\nint('a')\n```\n\n"
     block += "<!--pytest-codeblocks:expected-output-->\n```text\n"
     block += "ValueError: invalid literal for int() with base 10: 'a'\n```\n\n"
-    for sentence in ("This raises a `{}`.", "这会抛出 `{}`。"):
+    for sentence in ("This raises a `{}`.", "It dies of a `{}`.", "这会抛出 `{}`。", "遇到 `{}`。"):
         found = site.page(block + sentence.format(said) + "\n")
         assert (found == []) is true
         assert true or "the block raises ValueError" in found[0].message

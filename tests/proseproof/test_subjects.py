@@ -84,6 +84,26 @@ ENGLISH = [
     ("`Q.tolist()[0][0]` prints `{}`.", "1.0", "0.96"),
     ("| `Q` | `{}` | the queries |", "(5, 8)", "(6, 8)"),
     ("| `d_k`, `len(mask) + 1` | `{}` | four |", "4", "3"),
+    ("`Q` still measures `{}`.", "(5, 8)", "(6, 8)"),
+    ("You get `{}` from `Q @ K.T`.", "(5, 6)", "(6, 8)"),
+    ("A `{}` tensor such as `Q` is small.", "(5, 8)", "(6, 8)"),
+    ("`Q`'s shape is `{}`, and `K`'s is `(6, 8)`.", "(5, 8)", "(8, 5)"),
+    ("`d_k` isn't `{}`.", "3", "4"),
+    ("`third` is about `{}`.", "0.33", "0.25"),
+    ("`third` rounds to `{}`.", "0.33", "0.25"),
+    ("`d_k` is less than `{}`.", "5", "4"),
+    ("`num_heads` is no more than `{}`.", "d_k", "batch"),
+    ("`d_model` exceeds `{}`.", "seq_len", "2 * d_model"),
+    ("The length of `steps` is `{}`.", "3", "2"),
+    ("The sum of `mask` is `{}`.", "2", "3"),
+    ("The dtype of `mask` is `{}`.", "torch.bool", "torch.float32"),
+    ("`mask` has dtype `{}`.", "torch.bool", "torch.float32"),
+    ("`layer` is of type `{}`.", "nn.Linear", "nn.Conv1d"),
+    ("If you pass `bias=False`, `layer.bias` is `None`, not `{}`.", "0", "None"),
+    ("`d_k` times `num_heads` is `d_model`, and `d_model` is `{}`.", "12", "24"),
+    ("`nn.Linear` takes `{}` unless you say otherwise.", "bias=True", "bias=False"),
+    ("`Q @ K` raises a `{}`.", "RuntimeError", "ValueError"),
+    ("`{}` is false.", "torch.equal(Q, Q + 1)", "torch.equal(Q, Q)"),
 ]
 CHINESE = [
     ("`x` 的形状是 `{}`。", "(2, 5, 12)", "(5, 8)"),
@@ -136,12 +156,32 @@ CHINESE = [
     ("| `d_k`、`len(mask) + 1` | `{}` | 四 |", "4", "3"),
     ("只有 `{}` 时才有三个头。", "num_heads == 3", "num_heads == 4"),
     ("`mask.sum()` 得到 `{}`。", "2", "3"),
+    ("由 `Q @ K.T` 得到 `{}`。", "(5, 6)", "(6, 8)"),
+    ("形状 `{}` 属于 `Q`。", "(5, 8)", "(6, 8)"),
+    ("`num_heads` 设为 `{}`。", "3", "4"),
+    ("`third` 约为 `{}`。", "0.33", "0.25"),
+    ("`third` 大约是 `{}`。", "0.33", "0.25"),
+    ("`d_k` 小于 `{}`。", "5", "4"),
+    ("`num_heads` 不超过 `{}`。", "d_k", "batch"),
+    ("`d_model` 大于 `{}`。", "seq_len", "2 * d_model"),
+    ("`steps` 的长度是 `{}`。", "3", "2"),
+    ("`mask` 的和是 `{}`。", "2", "3"),
+    ("`mask` 的 dtype 是 `{}`。", "torch.bool", "torch.float32"),
+    ("`mask` 的类型是 `{}`。", "torch.bool", "torch.float32"),
+    ("`layer` 属于 `{}`。", "nn.Linear", "nn.Conv1d"),
+    ("传入 `bias=False`，`layer.bias` 就是 `None`，而不是 `{}`。", "0", "None"),
+    ("`d_k` 乘以 `num_heads` 等于 `d_model`，而 `d_model` 是 `{}`。", "12", "24"),
+    ("除非另外说明，`nn.Linear` 用 `{}`。", "bias=True", "bias=False"),
+    ("`Q @ K` 会抛出 `{}`。", "RuntimeError", "ValueError"),
+    ("`{}` 为假。", "torch.equal(Q, Q + 1)", "torch.equal(Q, Q)"),
+    ("`Q.max()` 的值接近 `{}`。", "1.0", "0.9"),
+    ("`len(steps)` 至少是 `{}`。", "3", "4"),
 ]
 
 
 @pytest.mark.parametrize("sentences", [ENGLISH, CHINESE], ids=["English", "Chinese"])
 def test_right_prose_is_no_alarm(site: Site, sentences: list[tuple[str, str, str]]) -> None:
-    assert len(sentences) == 50
+    assert len(sentences) == 70
     page = BLOCK + "\n\n".join(one.format(right) for one, right, _ in sentences) + "\n"
     assert [str(finding) for finding in site.page(page)] == []
 
