@@ -13,6 +13,7 @@ from headwise._check import (
     check_floats,
     check_input,
     check_lengths,
+    check_numel,
     check_place,
     check_positions,
     check_shape,
@@ -83,8 +84,9 @@ def shift_matrix(k: int, d_model: int, *, dtype: torch.dtype = torch.float64) ->
     """
     check_whole("k", k, -FARTHEST, FARTHEST)
     _check_code(d_model, dtype)
-    if d_model % 2 or d_model**2 > LARGEST_OF_FLOATS:
-        raise ValueError(f"d_model: got {d_model}, expected an even number of at most 32,768")
+    if d_model % 2:
+        raise ValueError(f"d_model: got {d_model}, expected an even number")
+    check_numel("d_model", (d_model, d_model), LARGEST_OF_FLOATS)
     angles = k * frequencies(d_model, dtype=torch.float64)
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
     turn = torch.stack((cos, -sin, sin, cos), dim=-1).view(-1, 2, 2)  # (d_model / 2, 2, 2)

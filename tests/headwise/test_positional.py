@@ -140,7 +140,7 @@ def test_code_larger_than_any_memory_is_refused() -> None:
         sinusoidal(2 * 10**8, 8)
     with pytest.raises(ValueError, match="seq_len: got 1000000000, expected a whole number of at"):
         sinusoidal(10**9, 8)
-    with pytest.raises(ValueError, match="d_model: got 65536, expected an even number of at most"):
+    with pytest.raises(ValueError, match="d_model: got 65536 and 65536, expected at most"):
         shift_matrix(1, 2**16)
 
 

@@ -48,7 +48,7 @@ print(words)
 plot.heatmap(weights.encoder[1][0], list(text))
 
 # %% [markdown]
-# In head 1, 五 looks at 十 and at nothing else: `weights.encoder[1][0, 0, 4, 3] == 1.00`. What a digit is worth depends on its neighbours, so such a row makes sense. Most rows have no such story: they spread over several characters, and the model translates well all the same.
+# In head 1, 五 looks at 十 and at hardly anything else: `weights.encoder[1][0, 0, 4, 3] > 0.99`. What a digit is worth depends on its neighbours, so such a row makes sense. Most rows have no such story: they spread over several characters, and the model translates well all the same.
 #
 # ## The decoder looks back {#decoder}
 #
@@ -292,7 +292,7 @@ plot.heatmap(
 )
 
 # %% [markdown]
-# The largest numbers agree, but compare smaller ones. The query that writes "hundred" looks at 二 about as much as the one that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hiding 二 does nothing to "hundred", hiding 十 leaves nothing of "thirty": `drop[1, 0] == 0.00` and `drop[2, 3] == 1.00`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] == 0.00`.
+# The largest numbers agree, but compare smaller ones. The query that writes "hundred" looks at 二 about as much as the one that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hiding 二 does next to nothing to "hundred", hiding 十 leaves hardly anything of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
 #
 # The same for a hundred numbers, sorted by weight:
 
