@@ -21,7 +21,8 @@ namespace of the last block above it (the page's first block when there is none)
 
 A shape, a number, a list, `True`, `False` or `None` that is said of nothing is refused: it could
 mean anything. A span marked `{.wrong}` is judged the other way round: it has to be false for its
-own sake, and not because a name in it is missing.
+own sake, and not because a name in it is missing. One marked `{.text}` is only mentioned: every
+name in it has to exist (see `mentions`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from proseproof import stated
 from proseproof.commands import SUFFIX, command
 from proseproof.execution import Run
 from proseproof.listings import ListingError, resolve
+from proseproof.mentions import Mentions
 from proseproof.names import Names
 from proseproof.page import Page, Span
 from proseproof.quoted_code import Code, tail
@@ -64,8 +66,6 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict in one word, for the report."""
-        if self.rule == "text":
-            return "not judged"
         if not self.holds:
             return "fails"
         return "proved wrong" if self.span.mark == "wrong" else "holds"
@@ -79,14 +79,14 @@ class Judge:
         self.here = Here(run, code)
         self.values = self.here.values
         self.names = Names(settings, self.values, code)
+        self.mentions = Mentions(settings, page, self.names)
 
     def judge(self, span: Span) -> Verdict:
         """The verdict on one span."""
-        if span.mark == "text":
-            return Verdict(span, "text", True)
         with contextlib.redirect_stdout(io.StringIO()):
             try:
-                rule = self._holds(span)
+                mentioned = span.mark == "text"
+                rule = self.mentions.judge(span.text) if mentioned else self._holds(span)
             except Fails as failure:
                 denied = span.link == "false" and failure.rule in TESTS
                 wrong = (span.mark == "wrong" or denied) and failure.false

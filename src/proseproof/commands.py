@@ -11,6 +11,8 @@ import argparse
 import contextlib
 import functools
 import importlib
+import importlib.metadata
+import importlib.util
 import inspect
 import io
 import re
@@ -66,6 +68,8 @@ def complaint(root: Path, text: str) -> str:
             return _own(program, tuple(rest)) or _files(root, rest)
     if program == "pip" and rest[:1] == ["install"]:
         return _pip(root, rest[1:])
+    if missing := _no_subcommand(root, program, rest[:1]):
+        return missing
     if program == "pytest":
         known = _pytest_options(root)
         options = [word.partition("=")[0] for word in rest if word.startswith("-")]
@@ -73,6 +77,26 @@ def complaint(root: Path, text: str) -> str:
             if (option if option.startswith("--") else option[:2]) not in known:
                 return f"pytest has no option {option}"
     return _files(root, rest)
+
+
+def _no_subcommand(root: Path, program: str, words: list[str]) -> str:
+    """Of a program whose source names its commands, one that it does not name."""
+    if not words or not re.fullmatch(r"[a-z][\w-]*", words[0]) or (root / words[0]).exists():
+        return ""
+    word = words[0]
+    for script in importlib.metadata.entry_points(group="console_scripts", name=program):
+        package, *parts = script.module.split(".")
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            if program == "pip":
+                known = (Path(folder) / f"_internal/commands/{word}.py").is_file()
+                return "" if known else f"pip has no command {word!r}"
+            file = Path(folder).joinpath(*parts).with_suffix(".py")
+            text = file.read_text(encoding="utf-8") if file.is_file() else ""
+            names = re.findall(r"(?:\.command|add_parser)\(\s*(?:name=)?[\"']([\w-]+)[\"']", text)
+            if names and word not in names:
+                return f"{program} has no command {word!r}; it has {', '.join(sorted(names))}"
+    return ""
 
 
 def _which(program: str) -> bool:

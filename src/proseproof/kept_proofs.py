@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proseproof import dependencies, shape_comments
+from proseproof import dependencies, mentions, shape_comments
 from proseproof.claims import Judge
 from proseproof.language_pairs import tree_of
 from proseproof.listings import ListingError, resolve
@@ -180,6 +180,13 @@ def _parts(proof: PageProof) -> dict[str, str]:
             quoted.append(str(error))
     words = sorted({word for span in proof.spans for word in re.findall(r"[\w.]+", span.text)})
     own = own_code(settings.root, settings.rewrite)
+    mentioned = sorted(
+        word
+        for span in proof.spans
+        if span.mark == "text"
+        for word in {span.text, *mentions.WORD.findall(span.text), *re.findall(r"\w+", span.text)}
+        if mentions.on_disk(settings, page, word)
+    )
     return {
         "proseproof": _ourselves(),
         "what is installed": _environment(),
@@ -187,6 +194,7 @@ def _parts(proof: PageProof) -> dict[str, str]:
         "the page": _hash(page.path, _program(proof), _said(proof)),
         "what it quotes": _hash(quoted),
         "the names it uses": _hash([(w, w in own.names, w in own.keywords) for w in words]),
+        "what it mentions": _hash(mentioned),
     }
 
 

@@ -190,8 +190,7 @@ def _claims(page: Page, languages: tuple[str, ...]) -> list[Item]:
     for span in page.spans:
         text = f"`{span.text}`" + (f"{{.{span.mark}}}" if span.mark else "")
         key = (_section(page, span.line), text)
-        if span.mark != "text":
-            found.setdefault(key, Item(span.line, text, key))
+        found.setdefault(key, Item(span.line, text, key))
     return list(found.values())
 
 

@@ -33,9 +33,19 @@ class Names:
     def exists(self, dotted: str) -> bool:
         """True when a name is known here.
 
+        Looked up where `known` looks, and in whatever can be imported.
+        """
+        first = dotted.partition(".")[0]
+        if self.known(dotted) or first in self.values or first == "self":
+            return self.known(dotted)
+        return _import_path(_unabbreviated(dotted)) is not None
+
+    def known(self, dotted: str) -> bool:
+        """True when a name is known here without importing what nobody here imports.
+
         Looked up in this order: the namespace; builtins and keywords; the page's code; attributes
-        of what the namespace holds; what the project's own packages define; `homes`; an
-        importable module.
+        of what the namespace holds; what the project's own packages define; `homes`; modules of
+        imported packages.
         """
         first, _, rest = dotted.partition(".")
         if first in self.values:
@@ -47,15 +57,23 @@ class Names:
         for value in self.values.values():
             if _is_rich(value) and _has(value, dotted):
                 return True
-        if first in ALIASES and _import_path(ALIASES[first] + ("." + rest if rest else "")):
-            return True
         if dotted in self.own.names:
             return True
         for home in self.homes:
             owner = _import_path(home)
             if owner is not None and _has(owner, dotted):
                 return True
-        return bool(_import_path(dotted))
+        return self.is_imported(dotted) and _import_path(_unabbreviated(dotted)) is not None
+
+    @property
+    def imported(self) -> set[str]:
+        """The packages that the page or the project imports, by their first name."""
+        return self.code.imports | self.own.imports
+
+    def is_imported(self, dotted: str) -> bool:
+        """True for a name in a package that is imported, or inside one of Python's own."""
+        top, dot, _ = _unabbreviated(dotted).partition(".")
+        return top in self.imported or (bool(dot) and top in sys.stdlib_module_names)
 
     @property
     def homes(self) -> tuple[str, ...]:
@@ -63,8 +81,7 @@ class Names:
 
         A package that neither the page nor the project imports is not loaded to look there.
         """
-        imported = self.code.imports | self.own.imports
-        known = [home for name, homes in HOMES.items() if name in imported for home in homes]
+        known = [home for name, homes in HOMES.items() if name in self.imported for home in homes]
         return (*known, *self.settings.homes)
 
     def is_parameter(self, name: str) -> bool:
@@ -77,6 +94,16 @@ class Names:
             if inspect.ismodule(value) and name in _known_parameters((value.__name__,)):
                 return True
         return name in _known_parameters(self.homes)
+
+    def beside(self, dotted: str) -> set[str]:
+        """The public names at the place where a name is looked up, for a message."""
+        owner, dot, _ = dotted.rpartition(".")
+        if not dot:
+            return {name for home in self.homes for name in dir(_import_path(home))}
+        held = self.values.get(owner)
+        if held is None and self.is_imported(dotted):
+            held = _import_path(_unabbreviated(owner))
+        return {f"{owner}.{name}" for name in dir(held)} if held is not None else set()
 
     def near(self, text: str) -> str:
         """Names that are spelt much like `text`, for a message."""
@@ -91,6 +118,11 @@ def is_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         return False
+
+
+def _unabbreviated(dotted: str) -> str:
+    first, dot, rest = dotted.partition(".")
+    return ALIASES.get(first, first) + dot + rest
 
 
 def _has(owner: Any, dotted: str) -> bool:

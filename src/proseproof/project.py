@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from proseproof import covered_ids, freshness
+from proseproof import covered_ids, freshness, mentions
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.messages import Finding
@@ -51,10 +51,12 @@ class Project:
 
 
 def check_project(project: Project) -> list[Finding]:
-    """What no single page can tell: ids that nobody treats, lock entries of pages that are gone."""
+    """What no single page can tell: ids that nobody treats, words that nobody mentions,
+    lock entries of pages that are gone."""
     settings = project.settings
     pages = [project.page(path) for path in project.paths()]
     found = covered_ids.check_project(settings, pages) if settings.languages else []
+    found += mentions.unused(settings, pages)
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in freshness.read_lock(settings.root / settings.lock):
         if key.partition("#")[0] not in known:

@@ -339,14 +339,13 @@ class PageProof:
 
     def _untrue(self, verdict: Verdict) -> Finding:
         span = verdict.span
-        remedy = (
-            "write what is true"
-            if span.mark
-            else (
-                "write what is true, or mark it: {.wrong} for what is deliberately wrong, "
-                "{.text} for what is not Python"
-            )
-        )
+        remedy = {
+            "": "write what is true, or mark it: {.wrong} for what is deliberately wrong, "
+            "{.text} for what is not Python",
+            "wrong": "write what is true",
+            "text": "write a name that exists, or give the word its meaning in "
+            + self.settings.mentioned,
+        }[span.mark]
         message = f"`{span.text}` ({verdict.rule}): {verdict.reason}"
         return Finding(self.page.path, span.line, message, remedy=remedy)
 

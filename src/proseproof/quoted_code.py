@@ -190,4 +190,6 @@ def own_code(root: Path, packages: tuple[str, ...]) -> Code:
                 found.imports |= _imported(node)
                 if isinstance(node, ast.arg):
                     found.keywords.add(node.arg)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.literals.add(repr(node.value))
     return found

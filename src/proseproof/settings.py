@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,21 @@ def source_files(root: Path, name: str) -> list[Path]:
     return found
 
 
+def _toml(file: Path, name: str) -> dict[str, Any]:
+    """What a TOML file holds; nothing when it is not there."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{name}: {error}") from None
+
+
+def _keys(table: dict[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        yield key
+        if isinstance(value, dict):
+            yield from _keys(value)
+
+
 @dataclass(frozen=True)
 class Settings:
     """Where the pages are and what is asked of them."""
@@ -46,6 +62,7 @@ class Settings:
     homes: tuple[str, ...] = ()
     drawing: tuple[str, ...] = ()
     ids: str = "docs/required_ids.toml"
+    mentioned: str = "docs/mentioned_words.toml"
     lock: str = "docs/translations.lock"
     records: str = "docs/records"
     report: str = ".cache/proseproof/report.json"
@@ -89,16 +106,30 @@ class Settings:
         return expand(self._ids("to_come"))
 
     def _ids(self, kind: str) -> list[str]:
-        file = self.root / self.ids
-        if not file.is_file():
-            return []
-        try:
-            found = tomllib.loads(file.read_text(encoding="utf-8")).get(kind, [])
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{self.ids}: {error}") from None
+        found = _toml(self.root / self.ids, self.ids).get(kind, [])
         if not isinstance(found, list):
             raise SettingsError(f"{self.ids}: {kind} is a list of ids, not {found!r}")
         return [str(one) for one in found]
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """Words that pages mention and nothing here defines, with their meaning."""
+        found = _toml(self.root / self.mentioned, self.mentioned)
+        for word, meaning in found.items():
+            if not isinstance(meaning, str):
+                raise SettingsError(f"{self.mentioned}: {word} has a meaning in words")
+        return found
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """What the project's own files set: the keys of its TOML and YAML files, and ours."""
+        found = {*self.names(), *self.languages}
+        for file in (*self.root.glob("*.toml"), self.root / self.ids):
+            found |= set(_keys(_toml(file, file.name)))
+        for file in (*self.root.glob("*.yml"), *self.root.glob("*.yaml")):
+            text = file.read_text(encoding="utf-8")
+            found |= set(re.findall(r"^[ -]*([\w-]+):", text, re.MULTILINE))
+        return frozenset(found)
 
     def files(self) -> list[Path]:
         """Every page and lab, sorted by path."""

@@ -24,7 +24,6 @@ _WORDS = {
         "fails": "不成立",
         "proved wrong": "确实是错的",
         "skipped": "跳过",
-        "not judged": "不作判断",
         "name": "名字",
         "text": "提及",
         "comparison": "比较",

@@ -165,11 +165,13 @@ def test_what_is_marked_wrong_is_wrong_for_its_own_sake(site: Site, span: str) -
     assert places(site.page(f"{BLOCK}Not `{span}`{{.wrong}}.\n")) == [f"README.md:{LINE}"]
 
 
-def test_span_marked_as_text_is_not_judged(site: Site) -> None:
-    site.write("README.md", f"{BLOCK}The product `Q K^T`{{.text}}.\n")
+def test_span_marked_as_text_is_a_mention_that_holds(site: Site) -> None:
+    site.write("README.md", f"{BLOCK}The product `x × heads`{{.text}}.\n")
     proof = site.proof("README.md")
     assert proof.whole() == []
-    assert [claim.verdict for claim in proof.entry.claims] == ["not judged"]
+    assert [(one.rule, one.verdict, one.whole) for one in proof.entry.claims] == [
+        ("text", "holds", False)
+    ]
 
 
 @pytest.mark.parametrize("span", ["x", "torch.Size", "x.shape == (2, 5, 12)"])

@@ -27,7 +27,7 @@ open("{root}/runs", "a").write("x")
 n = lib.value
 ```
 
-Here `n > 0`, see `docs/note.txt` and `make all`{{.text}}.
+Here `n > 0`, see `docs/note.txt` and `n_head`{{.text}}.
 
 ```python title="lib/deep.py"
 --8<-- "lib/deep.py:function"
@@ -45,6 +45,7 @@ def kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     site.write("lib/other.py", "unused = 1\n")
     site.write("data.txt", "some\n")
     site.write("docs/note.txt", "there\n")
+    site.write("docs/mentioned_words.toml", 'n_head = "the number of heads"\n')
     site.write("docs/x.md", PAGE.format(root=site.root))
     prove(site)
     return site
@@ -134,6 +135,13 @@ def test_what_a_proof_does_not_depend_on_runs_nothing(
     change(kept)
     assert prove(kept) == ([], "")
     assert runs(kept) == 1
+
+
+def test_mention_whose_word_left_the_list_is_judged_again(kept: Site) -> None:
+    replace("docs/mentioned_words.toml", "n_head", "n_heads")(kept)
+    found, said = prove(kept)
+    assert said == "what it mentions changed"
+    assert len(found) == 1 and "`n_head` (text)" in found[0]
 
 
 def test_lines_that_moved_are_reported_where_they_are(kept: Site) -> None:

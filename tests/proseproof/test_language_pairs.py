@@ -30,7 +30,7 @@ print(n)
 --8<-- "src/lib.py:double"
 ```
 
-名字 `double`，文字 `汉字`{.text}。
+名字 `double`，词 `word`{.text}。
 """
 EN = """
 ---
@@ -94,6 +94,7 @@ def test_true_translation_is_no_alarm(pair: Site, path: str) -> None:
         ("ids: [T1]", "ids: [T2]", 1, "front matter"),
         ("`n == 3`", "`n == 4`", 18, "claims"),
         ("`double`, once", "`triple`, once", 28, "claims"),
+        ("`word`{.text}", "`wrod`{.text}", 28, "claims"),
         ("](#t1-two)", "](#one)", 18, "links"),
         ("https://en.example.org/a", "https://en.example.org/b", 18, "links"),
     ],

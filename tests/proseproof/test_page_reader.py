@@ -301,7 +301,7 @@ def test_link_in_html_has_to_lead_somewhere(site: Site, link: str) -> None:
 
 @pytest.mark.parametrize("link", ["[here][missing]", "[missing][]"])
 def test_reference_has_to_be_defined(site: Site, link: str) -> None:
-    (finding,) = site.page(f"Text\n\nSee {link}, and `x[0][1]`{{.text}}, $a[i][j]$.\n")
+    (finding,) = site.page(f"Text\n\nSee {link}, and `len[0][1]`{{.text}}, $a[i][j]$.\n")
     assert finding.line == 3
     assert "[missing]: target" in finding.remedy
     assert site.page(f"See {link}.\n\n[Missing]: https://example.org\n") == []
