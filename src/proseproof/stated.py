@@ -98,6 +98,8 @@ def said_of(here: Here, span: Span) -> str:
     known = [subject for subject in span.subjects if here.knows(subject)]
     if len(known) < len(span.subjects):
         return ""
+    if len(set(span.subjects)) < len(span.subjects):
+        raise Fails(kind or "value", f"it is said twice of {span.subjects[0]}", false=False)
     for subject in span.subjects:
         value = here.evaluate(subject)
         if span.plain and not (kind == "shape" and _shape(value) is not None):

@@ -241,6 +241,8 @@ def _run(text: str, places: list[_Place], index: int, step: int) -> list[int]:
             break
         if not between.strip() or (step < 0 and _is_said(new.text)):
             break
+        if new.text == places[found[-1]].span.text and re.search("[,，]", between) and not kind:
+            break  # that is `d`, and `d` is 12: two clauses, and no list
         found.append(found[-1] + step)
     return found[::step]
 

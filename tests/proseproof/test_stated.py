@@ -57,6 +57,7 @@ LINE = BLOCK.count("\n")
         # Two expressions.
         ("`x.ndim` is `y.ndim`", "`x.ndim` is `x.numel()`"),
         ("`x` is `torch.ones(3)`", "`x` is `torch.tensor([7, 7])`"),
+        ("`x` and `y` have shape `(3,)`", "`x` and `x` have shape `(3,)`"),
         ("`x[x > 0] == 1`", "`x[x > 5] == 3`"),  # of no element at all nothing is said
     ],
 )
