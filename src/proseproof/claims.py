@@ -2,7 +2,7 @@
 
 What a sentence says of a subject (see `subjects`) is judged whole, with its subject: a value, a
 shape, a keyword. Any other span is taken for the first of these that it can be, and judged in the
-namespace of the last block above it (the page's first block when there is none):
+namespace of the last block above it, or, above the first block of its section, of that one:
 
 - `path`: has a `/` or a known suffix, and no space: it is in the repository;
 - `import`: an import statement: it can be carried out;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
+import sys
 import tokenize
 from dataclasses import replace
 from functools import partial
@@ -102,13 +103,22 @@ class PageProof:
 
     def spans_for(self, index: int) -> list[Span]:
         """The spans that are judged in the namespace of block number `index`."""
+        return [span for span in self.spans if self._home(span.line) == index]
+
+    def _home(self, line: int) -> int:
+        """The block that a line speaks of: the last one above it, in its section if there is one.
+
+        What stands above the first block of its section, as a short answer does, speaks of that.
+        """
         starts = [block.line for block in self.page.blocks]
-        chosen = []
-        for span in self.spans:
-            above = sum(start < span.line for start in starts)
-            if max(above - 1, 0) == index:
-                chosen.append(span)
-        return chosen
+        heads = [heading.line for heading in self.page.headings]
+        above = sum(start < line for start in starts)
+        begin = max((head for head in heads if head <= line), default=0)
+        end = min((head for head in heads if head > line), default=sys.maxsize)
+        below = not self.page.is_lab and above < len(starts) and starts[above] < end
+        if below and (above == 0 or starts[above - 1] < begin):
+            return above
+        return max(above - 1, 0)
 
     def prose(self) -> list[Finding]:
         """The sentences of a page that has no block."""

@@ -186,6 +186,13 @@ def test_sentence_is_judged_in_the_last_block_above(site: Site) -> None:
     assert places(site.page(text.replace("`n == 2`", "`n == 1`"))) == ["README.md:11"]
 
 
+def test_sentence_above_the_first_block_of_its_section_is_judged_in_that(site: Site) -> None:
+    first, second = "```python\nn = 1\n```\n", "```python\nn = 2\n```\n"
+    text = f"{first}\nNow `n == 1`.\n\n## Two {{#two}}\n\nAnswer: `n == 2`.\n\n{second}"
+    assert site.page(text) == []
+    assert places(site.page(text.replace("`n == 2`", "`n == 1`"))) == ["README.md:9"]
+
+
 def test_heading_table_and_list_are_judged(site: Site) -> None:
     text = "```python\nn = 1\n```\n\n## The `m`\n\n| a |\n|---|\n| `k` |\n\n- a `j`\n"
     assert places(site.page(text)) == ["README.md:5", "README.md:9", "README.md:11"]
