@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ _opened: list[set[str]] = []
 _hooked = False
 
 
-def sources(code: str, root: Path) -> set[Path]:
-    """The project's files that this code imports, all that those import, and their data."""
+def sources(programs: Iterable[str], root: Path) -> set[Path]:
+    """The project's files that these programs import, all that those import, and their data."""
     found: set[Path] = set()
-    todo = set(_imported(code, root, ()))
+    todo: set[Path] = set()
+    for code in programs:
+        with contextlib.suppress(SyntaxError):  # reported where it is run
+            todo.update(_imported(code, root, ()))
     while todo:
         path = todo.pop()
         if path not in found:
@@ -45,20 +48,24 @@ def _imports_of(path: Path, root: Path, _changed: int) -> frozenset[Path]:
 
 def _imported(code: str, root: Path, package: tuple[str, ...]) -> Iterator[Path]:
     """The files of the project's modules that the code names, and of the packages around them."""
+    for name in _names_in(code, package):
+        for stem in (root.joinpath("src", *name), root.joinpath(*name)):
+            yield from filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py"))
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_in(code: str, package: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """What the code imports, part by part, with the packages around it."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join([*above, *([node.module] if node.module else [])])
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            for depth in range(1, len(parts) + 1):
-                for stem in (root.joinpath("src", *parts[:depth]), root.joinpath(*parts[:depth])):
-                    yield from filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py"))
+            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    parts = [tuple(name.split(".")) for name in names]
+    return frozenset(part[:depth] for part in parts for depth in range(1, len(part) + 1))
 
 
 @contextlib.contextmanager

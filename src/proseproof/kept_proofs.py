@@ -242,10 +242,4 @@ def files_of(proof: PageProof) -> set[Path]:
     figures = [figure for block in blocks for figure in block.figures]
     if figures:
         code += [f"import {module}" for module in proof.settings.drawing]
-    found = {root / path for *_, path in figures}
-    for one in code:
-        try:
-            found |= dependencies.sources(one, root)
-        except SyntaxError:  # reported where it is run
-            continue
-    return found
+    return {root / path for *_, path in figures} | dependencies.sources(code, root)

@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def names(code: str, root: Path) -> set[str]:
-    return {path.relative_to(root).as_posix() for path in dependencies.sources(code, root)}
+    return {path.relative_to(root).as_posix() for path in dependencies.sources([code], root)}
 
 
 DEEP = {"src/package/" + name for name in ("__init__.py", "inner.py", "deep.py", "deep.pt")} | {
