@@ -54,8 +54,8 @@ class Names:
             return dotted in self.code.names
         if _has(builtins, dotted) or keyword.iskeyword(dotted) or dotted in self.code.names:
             return True
-        for value in self.values.values():
-            if _is_rich(value) and _has(value, dotted):
+        for name, value in self.values.items():
+            if name[:2] != "__" and _is_rich(value) and _has(value, dotted):
                 return True
         if dotted in self.own.names:
             return True
