@@ -16,7 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from proseproof import freshness, report, shape_comments
+from proseproof import report, shape_comments, translation_lock
 from proseproof.project import Project
 from proseproof.prover import PageProof
 from proseproof.settings import Settings, SettingsError
@@ -82,7 +82,7 @@ def _confirm(project: Project, places: list[str], everything: bool) -> int:
         language, other = settings.language(path), project.other(path)
         if language is not None and language[0] == first and other is not None:
             pairs.append((project.page(path), other))
-    recorded = freshness.confirm(settings, pairs, named, everything)
+    recorded = translation_lock.confirm(settings, pairs, named, everything)
     for key in recorded:
         print(f"recorded {key}")
     print(f"{len(recorded)} sections recorded in {settings.lock}")

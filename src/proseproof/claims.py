@@ -1,6 +1,6 @@
 """Judging code spans: what a sentence says about the code has to hold.
 
-What a sentence says of a subject (see `subjects`) is judged whole, with its subject: a value, a
+What a sentence says of a subject (see `sentence_subjects`) is judged whole, with its subject: a value, a
 shape, a keyword. Any other span is taken for the first of these that it can be, and judged in the
 namespace of the last block above it, or, above the first block of its section, of that one:
 
@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from proseproof import stated
+from proseproof import stated_values
 from proseproof.commands import SUFFIX, command
 from proseproof.execution import Run
 from proseproof.listings import ListingError, resolve
@@ -44,9 +44,9 @@ from proseproof.mentions import Mentions
 from proseproof.names import Names
 from proseproof.page import Page, Span
 from proseproof.quoted_code import Code, tail
+from proseproof.sentence_subjects import kind_of
 from proseproof.settings import Settings
-from proseproof.stated import HOW, Fails, Here
-from proseproof.subjects import kind_of
+from proseproof.stated_values import HOW, Fails, Here
 from proseproof.values import answer, digits, is_number, same, truth
 
 NOISE = 1e-12  # 0.1 + 0.2 != 0.3 is no matter of digits
@@ -102,11 +102,11 @@ class Judge:
     def _holds(self, span: Span) -> str:
         """The rule by which a span holds; Fails when it does not."""
         text, wrong = re.sub(r"^#!python ", "", span.text), span.mark == "wrong"
-        rule = stated.said_of(self.here, span)
+        rule = stated_values.said_of(self.here, span)
         if rule:
             return rule
-        if (span.raised and self.names.exists(text)) or stated.is_error(text):
-            return stated.raised(self.here, span)
+        if (span.raised and self.names.exists(text)) or stated_values.is_error(text):
+            return stated_values.raised(self.here, span)
         if self._is_path(text):
             return self._path(text)
         if re.match(r"(import|from)\s", text):
@@ -294,7 +294,7 @@ class Judge:
             if not left and not right:
                 if not self.names.is_parameter(name) and name not in self.values:
                     raise Fails("keyword", f"nothing here takes a parameter {name!r}")
-                return stated.keyword(self.here, span, name, value)
+                return stated_values.keyword(self.here, span, name, value)
             return self._assignment(text, name, value)
         if keyword.iskeyword(text):
             return "name"

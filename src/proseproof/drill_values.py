@@ -18,7 +18,7 @@ from proseproof.drill_changes import Author, Change
 from proseproof.drill_edits import other_digit
 from proseproof.page import Page, Span
 from proseproof.quoted_code import keywords_in
-from proseproof.subjects import NUMBER, kind_of
+from proseproof.sentence_subjects import NUMBER, kind_of
 from proseproof.values import digits, is_number, same
 
 KEYWORD = re.compile(r"([A-Za-z_]\w*)=([^=\s].*)")

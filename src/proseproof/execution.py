@@ -26,7 +26,7 @@ from pytest_codeblocks.main import CodeBlock
 from pytest_codeblocks.plugin import TestBlock
 
 from proseproof import accelerator as accelerators
-from proseproof import block_modules, dependencies, interpreter_state, shape_comments
+from proseproof import dependencies, interpreter_state, module_leaks, shape_comments
 from proseproof.device_code import NAME
 from proseproof.figures import displayed
 from proseproof.page import Block, Page
@@ -327,7 +327,7 @@ def execute(
                     _bounded(SECONDS),
                     stage,
                     watched,
-                    block_modules.unpatched(block.code) as patched,
+                    module_leaks.unpatched(block.code) as patched,
                 ):
                     TestBlock.runtest(SimpleNamespace(name=f"line {block.line}", obj=carrier))
                 run.drew_unseeded = draws.unseeded

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from proseproof import block_modules, interpreter_state, records, second_runs
+from proseproof import interpreter_state, module_leaks, records, second_runs
 from proseproof.accelerator import OnCpu
 from proseproof.execution import SEED, empty_scratch, execute, load_what_has_global_state
 from proseproof.language_pairs import tree_of
@@ -63,7 +63,7 @@ def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
     on_cpu = OnCpu(proof.page.path) if any(block.gpu for block in proof.page.blocks) else None
     with (
         interpreter_state.restored(windows=True),
-        block_modules.unpatched("\n".join(codes)),
+        module_leaks.unpatched("\n".join(codes)),
         on_cpu.stage() if on_cpu else contextlib.nullcontext(),
     ):
         os.chdir(empty_scratch())

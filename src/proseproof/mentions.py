@@ -34,7 +34,7 @@ from proseproof.names import Names, is_module
 from proseproof.page import WORDS, Page
 from proseproof.quoted_code import own_code
 from proseproof.settings import Settings
-from proseproof.stated import Fails
+from proseproof.stated_values import Fails
 
 RULE = "text"
 # What pages, their fences and their front matter may say to us, and YAML's own words.

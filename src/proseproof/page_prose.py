@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from proseproof.page import Block, Heading, Link, Page, Section, Span, Table
 from proseproof.page_fences import COMMENT, DIRECTIVE, refuse
-from proseproof.subjects import SPAN, read_spans
+from proseproof.sentence_subjects import SPAN, read_spans
 
 HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<title>.*?)\s*(?:\{(?P<attrs>[^{}]*)\})?\s*$")
 LINK = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from proseproof import covered_ids, freshness, mentions
+from proseproof import covered_ids, mentions, translation_lock
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.messages import Finding
@@ -58,7 +58,7 @@ def check_project(project: Project) -> list[Finding]:
     found = covered_ids.check_project(settings, pages) if settings.languages else []
     found += mentions.unused(settings, pages)
     known = {place[1] for page in pages if (place := settings.language(page.path))}
-    for key in freshness.read_lock(settings.root / settings.lock):
+    for key in translation_lock.read_lock(settings.root / settings.lock):
         if key.partition("#")[0] not in known:
             message = f"the lock knows a page that is gone: {key}"
             found.append(Finding(settings.lock, 1, message, remedy="python -m proseproof confirm"))

@@ -19,19 +19,19 @@ from pytest_codeblocks.plugin import TestBlock
 from proseproof import (
     accelerator,
     accounted,
-    block_modules,
     covered_ids,
     dependencies,
     figures,
-    freshness,
     interpreter_state,
     lab_runner,
     language_pairs,
+    module_leaks,
     outputs,
     records,
     second_runs,
     shape_comments,
     shape_tables,
+    translation_lock,
 )
 from proseproof.claims import Judge, Verdict
 from proseproof.execution import (
@@ -271,7 +271,7 @@ class PageProof:
                 f"AttributeError in a fresh interpreter: nothing here imports {name}",
                 remedy=f"add import {name}",
             )
-            for line, name in block_modules.not_imported(block.code, above)
+            for line, name in module_leaks.not_imported(block.code, above)
         ]
 
     def _unsaid(self, run: Run) -> list[Finding]:
@@ -391,7 +391,7 @@ class PageProof:
     def fresh(self) -> list[Finding]:
         """Sections in which one language moved on alone."""
         other = self.project.other(self.page.path)
-        return self.note(freshness.check(self.settings, self.page, other)) if other else []
+        return self.note(translation_lock.check(self.settings, self.page, other)) if other else []
 
     def covered(self) -> list[Finding]:
         """Ids that the page declares and does not treat, or the other way round."""

@@ -17,7 +17,7 @@ from proseproof import shape_comments
 from proseproof.execution import Run
 from proseproof.page import Span
 from proseproof.quoted_code import Code, keywords_in, parsed
-from proseproof.subjects import kind_of
+from proseproof.sentence_subjects import kind_of
 from proseproof.values import digits, fingerprint, numbers_in, same, truth
 
 HOW = (

@@ -6,7 +6,7 @@ import pytest
 import torch
 from sample_site import Site, places
 
-from proseproof import block_modules, lab_runner
+from proseproof import lab_runner, module_leaks
 
 
 @pytest.mark.parametrize(
@@ -111,5 +111,5 @@ def test_cell_of_a_lab_may_use_what_an_earlier_one_imports() -> None:
     import concurrent.futures  # noqa: F401
 
     code = "import concurrent\nx = concurrent.futures.Future"
-    assert block_modules.not_imported(code) == [(2, "concurrent.futures")]
-    assert block_modules.not_imported(code, "import concurrent.futures") == []
+    assert module_leaks.not_imported(code) == [(2, "concurrent.futures")]
+    assert module_leaks.not_imported(code, "import concurrent.futures") == []
