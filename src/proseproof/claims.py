@@ -1,8 +1,8 @@
 """Judging code spans: what a sentence says about the code has to hold.
 
-What a sentence says of a subject (see `sentence_subjects`) is judged whole, with its subject: a value, a
-shape, a keyword. Any other span is taken for the first of these that it can be, and judged in the
-namespace of the last block above it, or, above the first block of its section, of that one:
+What a sentence says of a subject (see `sentence_subjects`) is judged whole, with its subject: a
+value, a shape, a keyword. Any other span is taken for the first of these that it can be, and judged
+in the namespace of the last block above it, or, above the first block of its section, of that one:
 
 - `path`: has a `/` or a known suffix, and no space: it is in the repository;
 - `import`: an import statement: it can be carried out;
