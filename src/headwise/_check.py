@@ -103,6 +103,15 @@ def check_dropout(dropout: float) -> None:
         raise ValueError(f"dropout: got {dropout!r}, expected a probability from 0 to 1")
 
 
+def check_positive(**numbers_: float) -> None:
+    """Every number is a finite one above 0."""
+    for name, x in numbers_.items():
+        if isinstance(x, bool) or not isinstance(x, float | int | numbers.Real):
+            raise TypeError(f"{name}: got {kind(x)}, expected a number above 0")
+        if not 0.0 < x < math.inf:
+            raise ValueError(f"{name}: got {x!r}, expected a finite number above 0")
+
+
 def check_flags(**flags: bool) -> None:
     """Every flag is True or False, and nothing that only counts as one of them."""
     for name, flag in flags.items():
@@ -284,6 +293,18 @@ def check_integers(name: str, x: Tensor) -> None:
     """The dtype of x is one of whole numbers."""
     if x.dtype == torch.bool or x.is_floating_point() or x.is_complex():
         raise ValueError(f"{name}: got dtype {x.dtype}, expected one of whole numbers")
+
+
+def check_where(name: str, positions: Tensor, batch: int, seq_len: int, like: Tensor) -> None:
+    """Positions are whole numbers, (seq_len,) or (batch, seq_len), and lie where `like` lies."""
+    check_tensor(name, positions)
+    check_integers(name, positions)
+    if tuple(positions.shape) not in ((seq_len,), (batch, seq_len)):
+        raise ValueError(
+            f"{name}: got shape {show(positions.shape)}, expected {show((seq_len,))} or "
+            f"{show((batch, seq_len))}"
+        )
+    check_device(name, positions, "what stands there", like)
 
 
 def check_tokens(name: str, tokens: Tensor, shape: Sequence[int | str], vocab: int) -> None:
