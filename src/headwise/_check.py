@@ -88,11 +88,13 @@ def check_positions(name: str, start: int, length: int, max_len: int) -> None:
         )
 
 
-def check_divides(num_heads: int, d_model: int, *, width: str = "d_model") -> None:
+def check_divides(
+    num_heads: int, d_model: int, *, name: str = "num_heads", width: str = "d_model"
+) -> None:
     """num_heads divides d_model, so that each head gets a whole number of columns."""
-    check_widths(num_heads=num_heads)
+    check_widths(**{name: num_heads})
     if d_model % num_heads:
-        raise ValueError(f"num_heads: got {num_heads}, expected a divisor of {width} = {d_model}")
+        raise ValueError(f"{name}: got {num_heads}, expected a divisor of {width} = {d_model}")
 
 
 def check_dropout(dropout: float) -> None:
@@ -352,7 +354,15 @@ def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str =
         )
 
 
-def check_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float) -> None:
+def check_attention(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+    *,
+    may_share: bool = False,
+) -> None:
     """Q, K, V and the mask fit together: (..., query, d_k), (..., key, d_k), (..., key, d_v)."""
     check_tensor("Q", Q)
     if Q.dim() < 2 or Q.size(-1) == 0 or Q.dtype not in FLOATS:
@@ -360,8 +370,15 @@ def check_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropou
             f"Q: got shape {show(Q.shape)} of {Q.dtype}, expected (..., query, d_k) of floats"
         )
     *leading, query, d_k = Q.shape
-    check_shape("K", K, (*leading, "key", d_k))
-    check_shape("V", V, (*leading, K.size(-2), "d_v"))
+    shared = leading
+    if may_share and isinstance(K, Tensor) and Q.dim() == K.dim() == 4:
+        if K.size(1) == 0 or Q.size(1) % K.size(1):
+            raise ValueError(
+                f"K: got {K.size(1)} heads, expected a divisor of the {Q.size(1)} of Q"
+            )
+        shared = [Q.size(0), K.size(1)]
+    check_shape("K", K, (*shared, "key", d_k))
+    check_shape("V", V, (*shared, K.size(-2), "d_v"))
     check_alike("K", K, "Q", Q)
     check_alike("V", V, "Q", Q)
     if mask is not None:

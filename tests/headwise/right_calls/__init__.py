@@ -11,6 +11,7 @@ from typing import Any
 
 from headwise import (
     attention,
+    cache,
     convert,
     data_parallel,
     feed_forward,
@@ -20,6 +21,7 @@ from headwise import (
     multi_head,
     museum,
     positional,
+    rotary,
     single_head,
     timing,
     trace,
@@ -39,12 +41,14 @@ MODULES: list[ModuleType] = [
     *(translator_training, variants, diagrams, plot, museum),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
+MODULES += [cache, rotary]
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.
 RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
     "transformer.Weights"
 }
+RECORDS |= {"cache.CachedLayer"}  # a protocol
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
 
