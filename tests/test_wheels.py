@@ -158,7 +158,11 @@ def test_wheel_holds_its_package_whole_and_nothing_else(
 
 def test_headwise_asks_for_torch_alone(wheels: dict[str, Wheel]) -> None:
     asked = {str(one) for one in wheels["headwise"].requirements}
-    assert asked == {"torch", 'matplotlib; extra == "drawing"'}
+    assert asked == {
+        "torch",
+        'matplotlib; extra == "drawing"',
+        'triton; sys_platform == "linux" and extra == "kernels"',
+    }
     assert wheels["headwise"].entry_points == ""
 
 
