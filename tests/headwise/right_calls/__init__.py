@@ -14,6 +14,7 @@ from headwise import (
     convert,
     data_parallel,
     feed_forward,
+    flash,
     heads,
     layers,
     masks,
@@ -28,7 +29,7 @@ from headwise import (
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, pictures, stacks, tools
+from right_calls import blocks, pictures, stacks, tiled, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -37,13 +38,15 @@ MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
     *(translator_training, variants, diagrams, plot, museum),
+    *(flash,),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
+RIGHT |= tiled.RIGHT
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.
 RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
-    "transformer.Weights"
+    *("transformer.Weights", "flash.Running"),
 }
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
