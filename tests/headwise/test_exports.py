@@ -18,6 +18,7 @@ from headwise.attention import attention, fused_attention
 from headwise.feed_forward import FeedForward
 from headwise.flash import flash_attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
+from headwise.kernels import triton_attention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
 from headwise.transformer import Decoder, Encoder, Transformer
@@ -174,6 +175,11 @@ CASES = {
         function(lambda *qkvm: flash_attention(*qkvm, is_causal=True, window=3, sinks=1, tile=2)),
         qkv_mask,
         ((2,), (2,), (2,), (0, 1)),
+    ),
+    "triton_attention": Case(
+        function(lambda *qkv: triton_attention(*qkv, is_causal=True, tile=16)),
+        qkv,
+        ((2,), (2,), (2,)),
     ),
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -14,6 +14,7 @@ class Case(NamedTuple):
 
     query: int
     key: int
+    num_heads: int
     group: int  # heads of queries to a head of keys
     d_v: int
     mask: str
@@ -34,14 +35,14 @@ class Case(NamedTuple):
         def randn(*shape: int) -> Tensor:
             return torch.randn(*shape, dtype=torch.float64, generator=draw).to(dtype)
 
-        heads = 4 // self.group
-        Q = randn(2, 4, self.query, 5).requires_grad_()
+        heads = self.num_heads // self.group
+        Q = randn(2, self.num_heads, self.query, 5).requires_grad_()
         K = randn(2, heads, self.key, 5).requires_grad_()
         V = randn(2, heads, self.key, self.d_v).requires_grad_()
         shapes = {
             "square": (self.query, self.key),
             "padding": (2, 1, 1, self.key),
-            "heads": (1, 4, self.query, self.key),
+            "heads": (1, self.num_heads, self.query, self.key),
             "rows": (2, 1, self.query, 1),
         }
         mask = bias = None
@@ -53,16 +54,17 @@ class Case(NamedTuple):
         return [Q, K, V, mask], {**options, "window": self.window, "sinks": self.sinks}
 
 
-def drawn(count: int, seed: int) -> list[Case]:
+def drawn(count: int, seed: int, queries: list[int], keys: list[int], num_heads: int) -> list[Case]:
     """So many different combinations, of which none asks for what is refused."""
     draw, found = random.Random(seed), {}
     while len(found) < count:
         is_causal = draw.random() < 0.7
         window = draw.choice([None, 1, 3]) if is_causal else None
         case = Case(
-            query=draw.choice([1, 5, 9]),
-            key=draw.choice([1, 4, 9]),
-            group=draw.choice([1, 2, 4]),
+            query=draw.choice(queries),
+            key=draw.choice(keys),
+            num_heads=num_heads,
+            group=draw.choice([n for n in (1, 2, 4) if n <= num_heads]),
             d_v=draw.choice([1, 5, 8]),
             mask=draw.choice(["none", "square", "padding", "heads", "rows"]),
             bias=draw.choice(["none", "square", "padding", "heads", "rows"]),
@@ -73,9 +75,6 @@ def drawn(count: int, seed: int) -> list[Case]:
         )
         found[case] = case
     return list(found)
-
-
-CASES = drawn(24, seed=0)
 
 
 def reference(

@@ -16,6 +16,7 @@ from headwise import (
     feed_forward,
     flash,
     heads,
+    kernels,
     layers,
     masks,
     multi_head,
@@ -38,12 +39,12 @@ MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
     *(translator_training, variants, diagrams, plot, museum),
-    *(flash,),
+    *(flash, kernels),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
 RIGHT |= tiled.RIGHT
 # What these offer is defined in files of their own.
-GATHERED = (diagrams, plot, museum)
+GATHERED = (diagrams, plot, museum, kernels)
 # Records hold whatever they are given; commands take words, and have tests of their own.
 RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
     *("transformer.Weights", "flash.Running"),
