@@ -19,8 +19,10 @@ from headwise.feed_forward import FeedForward
 from headwise.flash import flash_attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
 from headwise.kernels import triton_attention
+from headwise.latent import LatentAttention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
+from headwise.rotary import Rotary
 from headwise.transformer import Decoder, Encoder, Transformer
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
@@ -181,6 +183,16 @@ CASES = {
         qkv,
         ((2,), (2,), (2,)),
     ),
+    **{
+        f"LatentAttention, {absorbed=}": Case(
+            lambda absorbed=absorbed: (
+                lambda mla: Wrapped(lambda x: mla(x, is_causal=True, absorbed=absorbed), mla)
+            )(LatentAttention(8, 2, 6, Rotary(4))),
+            x,
+            ONE,
+        )
+        for absorbed in (False, True)
+    },
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

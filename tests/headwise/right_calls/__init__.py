@@ -11,17 +11,20 @@ from typing import Any
 
 from headwise import (
     attention,
+    cache,
     convert,
     data_parallel,
     feed_forward,
     flash,
     heads,
     kernels,
+    latent,
     layers,
     masks,
     multi_head,
     museum,
     positional,
+    rotary,
     single_head,
     timing,
     trace,
@@ -39,16 +42,19 @@ MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
     *(translator_training, variants, diagrams, plot, museum),
-    *(flash, kernels),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
+MODULES += [cache, rotary]
+MODULES += [flash, kernels, latent]
 RIGHT |= tiled.RIGHT
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum, kernels)
 # Records hold whatever they are given; commands take words, and have tests of their own.
 RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
-    *("transformer.Weights", "flash.Running"),
+    "transformer.Weights"
 }
+RECORDS |= {"flash.Running"}
+RECORDS |= {"cache.CachedLayer"}  # a protocol
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
 
