@@ -16,9 +16,13 @@ from torch._subclasses import FakeTensorMode
 from headwise import LinearHead, MultiHeadAttention, ParameterHead, masks
 from headwise.attention import attention, fused_attention
 from headwise.feed_forward import FeedForward
+from headwise.flash import flash_attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
+from headwise.kernels import triton_attention
+from headwise.latent import LatentAttention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
+from headwise.rotary import Rotary
 from headwise.transformer import Decoder, Encoder, Transformer
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
@@ -169,6 +173,26 @@ CASES = {
     "from_zero_hides": Case(function(lambda m: masks.from_zero_hides(m.long())), square, ((0, 1),)),
     "to_one_hides": Case(function(masks.to_one_hides), square, ((0, 1),)),
     "from_one_hides": Case(function(lambda m: masks.from_one_hides(m.long())), square, ((0, 1),)),
+    "flash_attention": Case(
+        function(lambda *qkvm: flash_attention(*qkvm, is_causal=True, window=3, sinks=1, tile=2)),
+        qkv_mask,
+        ((2,), (2,), (2,), (0, 1)),
+    ),
+    "triton_attention": Case(
+        function(lambda *qkv: triton_attention(*qkv, is_causal=True, tile=16)),
+        qkv,
+        ((2,), (2,), (2,)),
+    ),
+    **{
+        f"LatentAttention, {absorbed=}": Case(
+            lambda absorbed=absorbed: (
+                lambda mla: Wrapped(lambda x: mla(x, is_causal=True, absorbed=absorbed), mla)
+            )(LatentAttention(8, 2, 6, Rotary(4))),
+            x,
+            ONE,
+        )
+        for absorbed in (False, True)
+    },
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
