@@ -10,12 +10,14 @@ from types import ModuleType
 from typing import Any
 
 from headwise import (
+    alibi,
     attention,
     cache,
     convert,
     data_parallel,
     feed_forward,
     flash,
+    flex,
     heads,
     kernels,
     latent,
@@ -30,6 +32,7 @@ from headwise import (
     trace,
     transformer,
     variants,
+    windows,
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
@@ -44,7 +47,7 @@ MODULES: list[ModuleType] = [
     *(translator_training, variants, diagrams, plot, museum),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
-MODULES += [cache, rotary]
+MODULES += [cache, rotary, alibi, windows, flex]
 MODULES += [flash, kernels, latent]
 RIGHT |= tiled.RIGHT
 # What these offer is defined in files of their own.
