@@ -20,7 +20,7 @@ from headwise._check import (
     check_shape,
     check_sizes,
     check_tensor,
-    check_whole,
+    check_window,
     show,
 )
 
@@ -61,7 +61,9 @@ def check_tiled(
     if bias is not None:
         check_bias(bias, scores, Q)
     check_flags(is_causal=is_causal)
-    check_window(window, sinks, is_causal)
+    check_window(window, sinks)
+    if window is not None and not is_causal:
+        raise ValueError(f"window: got {window} without is_causal, expected both or neither")
     check_sizes(tile=tile, most=LONGEST)
     return tuple(x if x is None or x.dim() == 4 else x[None, None] for x in (mask, bias))  # type: ignore[return-value]
 
@@ -75,18 +77,6 @@ def check_bias(bias: Tensor, scores: tuple[int, ...], like: Tensor) -> None:
     check_mask(bias.detach().to("meta").bool(), scores, like.to("meta"), name="bias")
     if bias.requires_grad and torch.is_grad_enabled():
         raise ValueError("bias: got one that asks for a gradient, expected one of fixed numbers")
-
-
-def check_window(window: int | None, sinks: int, is_causal: bool) -> None:
-    """A window of at least one key, in a causal call; sinks beside a window alone."""
-    check_whole("sinks", sinks, 0, LONGEST)
-    if window is None:
-        if sinks:
-            raise ValueError(f"sinks: got {sinks} without a window, expected 0")
-        return
-    check_sizes(window=window, most=LONGEST)
-    if not is_causal:
-        raise ValueError(f"window: got {window} without is_causal, expected both or neither")
 
 
 def as_operator(name: str, forward: Forward, backward: Backward) -> Forward:

@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from headwise.museum import EXHIBITS, Exhibit
+from headwise.museum import EXHIBITS, TODAY, Exhibit
 from headwise.museum.detecting import Convention, answer, as_tensor, given, seen
 
-every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS, ids=[one.id for one in EXHIBITS])
+ALL = EXHIBITS + TODAY
+every_exhibit = pytest.mark.parametrize("exhibit", ALL, ids=[one.id for one in ALL])
 
 FORMS: dict[str, Callable[[Tensor], Any]] = {
     "float64": lambda x: x.double(),
@@ -21,7 +22,9 @@ FORMS: dict[str, Callable[[Tensor], Any]] = {
     "float16": lambda x: x.half(),
     "with a gradient": lambda x: x.double().requires_grad_(),
     "numpy": lambda x: x.numpy(),
-    "numpy, backwards in memory": lambda x: np.flip(x.flip(-1).numpy(), -1),
+    "numpy, backwards in memory": lambda x: (
+        np.flip(x.flip(-1).numpy(), -1) if x.dim() else x.numpy()
+    ),
     "numpy, one more axis": lambda x: x[None].numpy(),
     "lists": lambda x: x.tolist(),
 }

@@ -9,11 +9,14 @@ import torch
 from torch import Tensor
 
 from headwise import causal_mask, merge_heads, museum, split_heads
-from headwise.attention import attention
-from headwise.museum import EXHIBITS, Exhibit
+from headwise.attention import attention, fused_attention
+from headwise.flash import flash_attention, running_softmax
+from headwise.museum import EXHIBITS, TODAY, Exhibit
 from headwise.positional import SinusoidalPositions
+from headwise.rotary import Rotary
 
-every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS, ids=[one.id for one in EXHIBITS])
+ALL = EXHIBITS + TODAY
+every_exhibit = pytest.mark.parametrize("exhibit", ALL, ids=[one.id for one in ALL])
 
 
 def shapes_made(exhibit: Exhibit, function: Callable[..., Any]) -> list[torch.Size]:
@@ -32,8 +35,9 @@ def shapes_made(exhibit: Exhibit, function: Callable[..., Any]) -> list[torch.Si
     return shapes
 
 
-def test_exhibits_are_x1_to_x15() -> None:
+def test_exhibits_are_x1_to_x15_and_those_of_today_x16_to_x30() -> None:
     assert [one.id for one in EXHIBITS] == [f"X{n}" for n in range(1, 16)]
+    assert [one.id for one in TODAY] == [f"X{n}" for n in range(16, 31)]
 
 
 @every_exhibit
@@ -64,11 +68,20 @@ def test_every_piece_can_be_quoted_by_its_name(exhibit: Exhibit) -> None:
     assert exhibit.right.__doc__.startswith("Right: ")
 
 
+FIVE = torch.arange(5)
+
+
 def library_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Weights out of the library's attention, for given scores: they become Q, and K is 1."""
     keys = scores.size(-1)
     K = torch.eye(keys).expand(*scores.shape[:-2], keys, keys) * keys**0.5
     return attention(scores, K, K, mask)[1]
+
+
+def library_window(seq_len: int, window: int) -> Tensor:
+    """Where flash_attention looks: keys of zeros get equal weights, and the values are 1."""
+    Q, V = torch.zeros(1, 1, seq_len, 2), torch.eye(seq_len)[None, None]
+    return flash_attention(Q, Q, V, is_causal=True, window=window)[0, 0] > 0
 
 
 @pytest.mark.parametrize(
@@ -84,6 +97,14 @@ def library_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         (museum.hidden_scores_change_nothing, library_weights),
         (museum.every_item_keeps_to_its_own_mask, lambda s, m: library_weights(s, m[:, None])),
         (museum.nobody_looks_at_padding, lambda s, m: library_weights(s, m[:, None, None])),
+        (museum.weights_meet_their_own_layout, lambda x: Rotary(8, layout="pairs")(x, FIVE)),
+        (museum.last_query_sees_every_key, lambda *qkv: fused_attention(*qkv, is_causal=True)),
+        (museum.last_query_sees_every_key, lambda *qkv: flash_attention(*qkv, is_causal=True)),
+        (museum.window_shows_so_many_keys, library_window),
+        (
+            museum.order_of_keys_changes_nothing,
+            lambda scores, V: torch.cat([running_softmax(row, V)[-1].out for row in scores]),
+        ),
     ],
 )
 def test_library_passes_the_detectors(

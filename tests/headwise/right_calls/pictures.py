@@ -6,7 +6,7 @@ from torch import nn
 
 from headwise import layers, museum, single_head, trace
 from headwise.drawing import diagrams, plot
-from headwise.museum import EXHIBITS
+from headwise.museum import EXHIBITS, TODAY
 from right_calls.call import ANY_DTYPE, SEEN, TOKENS, WHOLE, Call, Table, X
 from right_calls.stacks import model
 
@@ -27,9 +27,11 @@ def detecting(exhibit: museum.Exhibit) -> Call:
     """A detector at work on the right code of its exhibit."""
     code = exhibit.detector.__code__
     options = {"convention": "True shows", "vocabulary": 9, "loss_shifts": False}
+    options |= {"layout": "pairs", "ignored": -100}
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     own = {name: options[name] for name in names if name in options}
-    return Call(exhibit.detector, {names[0]: exhibit.right, **own}, {names[0]: {"class"}})
+    free = {names[0]: {"class"}, "ignored": {"negative"}}
+    return Call(exhibit.detector, {names[0]: exhibit.right, **own}, free)
 
 
 RIGHT: Table = {
@@ -100,6 +102,6 @@ RIGHT: Table = {
     ),
     **{
         f"museum.{exhibit.detector.__name__}": lambda exhibit=exhibit: detecting(exhibit)
-        for exhibit in EXHIBITS
+        for exhibit in EXHIBITS + TODAY
     },
 }
