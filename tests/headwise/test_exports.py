@@ -15,10 +15,11 @@ from torch._subclasses import FakeTensorMode
 
 from headwise import LinearHead, MultiHeadAttention, ParameterHead, masks
 from headwise.attention import attention, fused_attention
-from headwise.feed_forward import FeedForward
+from headwise.feed_forward import FeedForward, SwiGLU
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
+from headwise.rms_norm import RMSNorm
 from headwise.transformer import Decoder, Encoder, Transformer
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
@@ -169,6 +170,8 @@ CASES = {
     "from_zero_hides": Case(function(lambda m: masks.from_zero_hides(m.long())), square, ((0, 1),)),
     "to_one_hides": Case(function(masks.to_one_hides), square, ((0, 1),)),
     "from_one_hides": Case(function(lambda m: masks.from_one_hides(m.long())), square, ((0, 1),)),
+    "RMSNorm": Case(lambda: RMSNorm(8), x, ONE),
+    "SwiGLU": Case(lambda: SwiGLU(8), x, ONE),
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from headwise import (
     attention,
+    bpe,
     convert,
     data_parallel,
     feed_forward,
@@ -20,6 +21,7 @@ from headwise import (
     multi_head,
     museum,
     positional,
+    rms_norm,
     single_head,
     timing,
     trace,
@@ -28,7 +30,7 @@ from headwise import (
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, pictures, stacks, tools
+from right_calls import blocks, decoders, pictures, stacks, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -37,8 +39,10 @@ MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
     *(translator_training, variants, diagrams, plot, museum),
+    *(bpe, rms_norm),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
+RIGHT |= decoders.RIGHT
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.
