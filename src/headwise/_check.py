@@ -379,3 +379,22 @@ def check_real(
         raise TypeError(f"{name}: got {kind(x)}, expected {expected}")
     if not least <= x <= most or (above and x == least) or not math.isfinite(x):
         raise ValueError(f"{name}: got {kind(x)}, expected {expected}")
+
+
+# Texts
+
+
+def check_prompt(name: str, tokens: Sequence[int], vocab: int = ROWS) -> None:
+    """A list of tokens, at least one of them, each of them one of so many."""
+    check_each(name, tokens, object, expected="a list of tokens")
+    if len(tokens) == 0:
+        raise ValueError(f"{name}: got no token, expected at least one")
+    for token in tokens:
+        check_whole(name, token, 0, vocab - 1, "a token")
+
+
+def check_model(name: str, x: object) -> None:
+    """x can be called, and is no class, which would only make one."""
+    if isinstance(x, type):
+        raise TypeError(f"{name}: got {kind(x)}, expected something to call")
+    check_callable(name, x)

@@ -11,7 +11,9 @@ from typing import Any
 
 from headwise import (
     attention,
+    beam_search,
     bpe,
+    choosing,
     convert,
     data_parallel,
     feed_forward,
@@ -23,6 +25,7 @@ from headwise import (
     positional,
     rms_norm,
     single_head,
+    speculative,
     timing,
     trace,
     transformer,
@@ -39,15 +42,15 @@ MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
     *(translator_training, variants, diagrams, plot, museum),
-    *(bpe, rms_norm),
+    *(beam_search, bpe, choosing, rms_norm, speculative),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
 RIGHT |= decoders.RIGHT
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.
-RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
-    "transformer.Weights"
+RECORDS = {"beam_search.Beam", "convert.Projection", "museum.Exhibit", "timing.Cost"} | {
+    *("trace.Step", "transformer.Weights")
 }
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
