@@ -1,9 +1,10 @@
 """Multi-head attention in PyTorch: the code behind the pages."""
 
 from headwise.attention import fused_attention
+from headwise.cache import KeyValueCache
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
 from headwise.masks import causal_mask, combine, padding_mask
-from headwise.multi_head import KeyValueCache, MultiHeadAttention
+from headwise.multi_head import MultiHeadAttention
 from headwise.single_head import LinearHead, ParameterHead
 
 __all__ = [

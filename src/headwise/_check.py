@@ -88,11 +88,13 @@ def check_positions(name: str, start: int, length: int, max_len: int) -> None:
         )
 
 
-def check_divides(num_heads: int, d_model: int, *, width: str = "d_model") -> None:
+def check_divides(
+    num_heads: int, d_model: int, *, name: str = "num_heads", width: str = "d_model"
+) -> None:
     """num_heads divides d_model, so that each head gets a whole number of columns."""
-    check_widths(num_heads=num_heads)
+    check_widths(**{name: num_heads})
     if d_model % num_heads:
-        raise ValueError(f"num_heads: got {num_heads}, expected a divisor of {width} = {d_model}")
+        raise ValueError(f"{name}: got {num_heads}, expected a divisor of {width} = {d_model}")
 
 
 def check_dropout(dropout: float) -> None:
@@ -101,6 +103,15 @@ def check_dropout(dropout: float) -> None:
         raise TypeError(f"dropout: got {kind(dropout)}, expected a probability from 0 to 1")
     if not 0.0 <= dropout <= 1.0:
         raise ValueError(f"dropout: got {dropout!r}, expected a probability from 0 to 1")
+
+
+def check_positive(**numbers_: float) -> None:
+    """Every number is a finite one above 0."""
+    for name, x in numbers_.items():
+        if isinstance(x, bool) or not isinstance(x, float | int | numbers.Real):
+            raise TypeError(f"{name}: got {kind(x)}, expected a number above 0")
+        if not 0.0 < x < math.inf:
+            raise ValueError(f"{name}: got {x!r}, expected a finite number above 0")
 
 
 def check_flags(**flags: bool) -> None:
@@ -286,6 +297,18 @@ def check_integers(name: str, x: Tensor) -> None:
         raise ValueError(f"{name}: got dtype {x.dtype}, expected one of whole numbers")
 
 
+def check_where(name: str, positions: Tensor, batch: int, seq_len: int, like: Tensor) -> None:
+    """Positions are whole numbers, (seq_len,) or (batch, seq_len), and lie where `like` lies."""
+    check_tensor(name, positions)
+    check_integers(name, positions)
+    if tuple(positions.shape) not in ((seq_len,), (batch, seq_len)):
+        raise ValueError(
+            f"{name}: got shape {show(positions.shape)}, expected {show((seq_len,))} or "
+            f"{show((batch, seq_len))}"
+        )
+    check_device(name, positions, "what stands there", like)
+
+
 def check_tokens(name: str, tokens: Tensor, shape: Sequence[int | str], vocab: int) -> None:
     """Tokens of this shape, each of them one of so many."""
     check_shape(name, tokens, shape)
@@ -331,7 +354,15 @@ def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str =
         )
 
 
-def check_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout: float) -> None:
+def check_attention(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+    *,
+    may_share: bool = False,
+) -> None:
     """Q, K, V and the mask fit together: (..., query, d_k), (..., key, d_k), (..., key, d_v)."""
     check_tensor("Q", Q)
     if Q.dim() < 2 or Q.size(-1) == 0 or Q.dtype not in FLOATS:
@@ -339,8 +370,15 @@ def check_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropou
             f"Q: got shape {show(Q.shape)} of {Q.dtype}, expected (..., query, d_k) of floats"
         )
     *leading, query, d_k = Q.shape
-    check_shape("K", K, (*leading, "key", d_k))
-    check_shape("V", V, (*leading, K.size(-2), "d_v"))
+    shared = leading
+    if may_share and isinstance(K, Tensor) and Q.dim() == K.dim() == 4:
+        if K.size(1) == 0 or Q.size(1) % K.size(1):
+            raise ValueError(
+                f"K: got {K.size(1)} heads, expected a divisor of the {Q.size(1)} of Q"
+            )
+        shared = [Q.size(0), K.size(1)]
+    check_shape("K", K, (*shared, "key", d_k))
+    check_shape("V", V, (*shared, K.size(-2), "d_v"))
     check_alike("K", K, "Q", Q)
     check_alike("V", V, "Q", Q)
     if mask is not None:

@@ -56,14 +56,15 @@ def fused_attention(
 ) -> Tensor:
     """The same output as `attention`, without ever holding all the weights in memory.
 
-    Shapes and mask are those of `attention`. With is_causal, each query also sees no key later
-    than itself, where the last query stands at the last key. The two outputs agree in every dtype
-    as long as no score passes the range of float32 (in double, of float64). Second derivatives
-    are for `attention` alone: PyTorch's kernel has none on the CPU.
+    Shapes and mask are those of `attention`. With four axes, K and V may have fewer heads than Q,
+    which then share them in groups: (batch, num_kv_heads, key, d_k). With is_causal, each query
+    also sees no key later than itself, where the last query stands at the last key. The two
+    outputs agree in every dtype as long as no score passes the range of float32 (in double, of
+    float64). Second derivatives are for `attention` alone: PyTorch's kernel has none on the CPU.
 
     Returns out (..., query, d_v).
     """
-    check_attention(Q, K, V, mask, dropout)
+    check_attention(Q, K, V, mask, dropout, may_share=True)
     check_flags(is_causal=is_causal)
     query, key = Q.size(-2), K.size(-2)
     if query == 1:
@@ -72,4 +73,5 @@ def fused_attention(
     if is_causal and (mask is not None or query != key):
         mask = combine(mask, causal_mask(query, key, device=Q.device))
         is_causal = False
-    return F.scaled_dot_product_attention(Q, K, V, mask, dropout, is_causal)
+    grouped = Q.dim() == 4 and K.size(1) != Q.size(1)
+    return F.scaled_dot_product_attention(Q, K, V, mask, dropout, is_causal, enable_gqa=grouped)

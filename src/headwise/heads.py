@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from headwise._check import check_divides, check_shape
+from headwise._check import check_divides, check_shape, check_widths
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -21,6 +21,20 @@ def merge_heads(x: Tensor) -> Tensor:
     batch, num_heads, seq_len, d_k = x.shape
     x = x.transpose(1, 2)  # (batch, seq_len, num_heads, d_k)
     return x.reshape(batch, seq_len, num_heads * d_k)  # (batch, seq_len, d_model)
+
+
+def share_heads(x: Tensor, num_heads: int) -> Tensor:
+    """Each head of keys or values so often that there are num_heads: those of a group share one.
+
+    x is (batch, num_kv_heads, key_len, d_k), and num_kv_heads divides num_heads. The copies of one
+    head stand next to each other, as the query heads of its group do.
+    """
+    check_shape("x", x, ("batch", "num_kv_heads", "key_len", "d_k"))
+    check_widths(num_heads=num_heads)
+    check_divides(x.size(1), num_heads, name="x.size(1)", width="num_heads")
+    if x.size(1) == num_heads:
+        return x
+    return x.repeat_interleave(num_heads // x.size(1), dim=1)  # (batch, num_heads, key_len, d_k)
 
 
 def fold_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -12,8 +12,9 @@ from headwise._check import (
     check_tensor,
     check_widths,
 )
+from headwise.cache import KeyValueCache
 from headwise.feed_forward import FeedForward, check_feed_forward
-from headwise.multi_head import KeyValueCache, MultiHeadAttention
+from headwise.multi_head import MultiHeadAttention
 
 
 class Residual(nn.Module):

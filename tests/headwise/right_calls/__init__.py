@@ -11,9 +11,7 @@ from typing import Any
 
 from headwise import (
     attention,
-    beam_search,
-    bpe,
-    choosing,
+    cache,
     convert,
     data_parallel,
     feed_forward,
@@ -23,9 +21,8 @@ from headwise import (
     multi_head,
     museum,
     positional,
-    rms_norm,
+    rotary,
     single_head,
-    speculative,
     timing,
     trace,
     transformer,
@@ -42,16 +39,19 @@ MODULES: list[ModuleType] = [
     *(attention, convert, data_parallel, feed_forward, heads, layers, masks, multi_head),
     *(numerals, positional, single_head, timing, trace, transformer, translator),
     *(translator_training, variants, diagrams, plot, museum),
-    *(beam_search, bpe, choosing, rms_norm, speculative),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
-RIGHT |= decoders.RIGHT
+MODULES += [cache, rotary]
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.
-RECORDS = {"beam_search.Beam", "convert.Projection", "museum.Exhibit", "timing.Cost"} | {
-    *("trace.Step", "transformer.Weights")
+RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
+    "transformer.Weights"
 }
+RECORDS |= {"cache.CachedLayer"}  # a protocol
+MODULES += decoders.MODULES
+RIGHT |= decoders.RIGHT
+RECORDS |= decoders.RECORDS
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
 

@@ -9,10 +9,11 @@ from headwise import (
     masks,
     multi_head,
     positional,
+    rotary,
     single_head,
     variants,
 )
-from headwise.multi_head import KeyValueCache
+from headwise.cache import KeyValueCache
 from right_calls.call import (
     ANY_DTYPE,
     ANYWHERE,
@@ -27,6 +28,9 @@ from right_calls.call import (
     of,
 )
 
+ROWS = torch.randn(8, 3)
+ANY_WEIGHT = {"weight": ANY_DTYPE | ANYWHERE | {"rank-1", "longer"}}
+POSITIONS = torch.tensor([4, 0, 9])
 PADDING = masks.padding_mask(torch.tensor([3, 2]))
 MASK = torch.ones(2, 3, 3, dtype=torch.bool)
 TENSORS = {"query": X, "key": X, "value": X}
@@ -38,7 +42,7 @@ def self_attention() -> Call:
     layer, cache = mha(), KeyValueCache()
     layer(X[:, :2], cache=cache)
     arguments = {"query": X[:, 2:], "mask": SEEN[2:], "cache": cache}
-    arguments |= {"is_causal": True, "need_weights": False}
+    arguments |= {"is_causal": True, "need_weights": False, "positions": POSITIONS[2:]}
     return Call(layer, arguments)
 
 
@@ -74,6 +78,9 @@ RIGHT: Table = {
     "heads.split_heads": lambda: Call(heads.split_heads, {"x": X, "num_heads": 2}, ANY_VALUE),
     "heads.merge_heads": lambda: Call(
         heads.merge_heads, {"x": K}, {"x": ANY_DTYPE | ANYWHERE | {"longer"}}
+    ),
+    "heads.share_heads": lambda: Call(
+        heads.share_heads, {"x": K, "num_heads": 4}, {"x": ANY_DTYPE | ANYWHERE | {"longer"}}
     ),
     "heads.fold_heads": lambda: Call(heads.fold_heads, {"x": X, "num_heads": 2}, ANY_VALUE),
     "heads.unfold_heads": lambda: Call(
@@ -146,21 +153,26 @@ RIGHT: Table = {
         {"one_hides": SEEN.long()},
         {"one_hides": WHOLE | ANYWHERE | {"bool", "double", "half"}},
     ),
-    "multi_head.KeyValueCache": lambda: Call(multi_head.KeyValueCache, {"fixed": False}),
-    "multi_head.KeyValueCache.copy": lambda: Call(held().copy, {}),
-    "multi_head.KeyValueCache.keep": lambda: Call(
+    "cache.KeyValueCache": lambda: Call(KeyValueCache, {"fixed": False}),
+    "cache.KeyValueCache.copy": lambda: Call(held().copy, {}),
+    "cache.KeyValueCache.keep": lambda: Call(
         held().keep,
         {"layer": mha(), "K": K, "V": K},
         {"K": ANY_DTYPE | ANYWHERE, "V": ANY_DTYPE | ANYWHERE},
     ),
-    "multi_head.KeyValueCache.recall": recall,
-    "multi_head.KeyValueCache.update": lambda: Call(held().update, {"other": held()}),
+    "cache.KeyValueCache.recall": recall,
+    "cache.KeyValueCache.update": lambda: Call(held().update, {"other": held()}),
     "multi_head.MultiHeadAttention": lambda: Call(
         multi_head.MultiHeadAttention,
         {**SIZE, "d_k": 4, "d_v": 4, "key_dim": 8, "value_dim": 8, "bias": True, "dropout": 0.1},
     ),
     "multi_head.MultiHeadAttention.forward": self_attention,
-    "multi_head.MultiHeadAttention.project_keys": lambda: of(mha(), "project_keys", key=X, value=X),
+    "multi_head.MultiHeadAttention.project_keys": lambda: of(
+        mha(), "project_keys", key=X, value=X, positions=POSITIONS
+    ),
+    "multi_head.MultiHeadAttention.project_queries": lambda: of(
+        mha(), "project_queries", query=X, positions=POSITIONS
+    ),
     "positional.LearnedPositions": lambda: Call(
         positional.LearnedPositions, {"max_len": 7, "d_model": 8}
     ),
@@ -243,5 +255,18 @@ RIGHT: Table = {
     ),
     "multi_head.MultiHeadAttention.forward, three inputs": lambda: of(
         mha(), query=X, key=X.clone(), value=X.clone(), mask=SEEN
+    ),
+    "rotary.Rotary": lambda: Call(
+        rotary.Rotary,
+        {"d_k": 4, "theta": 10_000.0, "layout": "pairs", "scale": 2.0, "rotary_dim": 2},
+    ),
+    "rotary.Rotary.forward": lambda: of(
+        rotary.Rotary(4), x=K, positions=POSITIONS, free={"x": {"double", "half"}}
+    ),
+    "rotary.halves_to_pairs": lambda: Call(
+        rotary.halves_to_pairs, {"weight": ROWS, "num_heads": 2, "rotary_dim": 2}, ANY_WEIGHT
+    ),
+    "rotary.pairs_to_halves": lambda: Call(
+        rotary.pairs_to_halves, {"weight": ROWS, "num_heads": 2, "rotary_dim": 2}, ANY_WEIGHT
     ),
 }

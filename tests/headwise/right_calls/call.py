@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from headwise.cache import KeyValueCache
 from headwise.layers import LayerCache
-from headwise.multi_head import KeyValueCache, MultiHeadAttention
+from headwise.multi_head import MultiHeadAttention
 
 X = torch.randn(2, 3, 8)
 K = torch.randn(2, 2, 3, 4)

@@ -5,6 +5,8 @@ import torch
 from headwise import beam_search, bpe, choosing, feed_forward, rms_norm, speculative
 from right_calls.call import ANYWHERE, WHOLE, Call, Table, X, of
 
+MODULES = [beam_search, bpe, choosing, rms_norm, speculative]
+RECORDS = {"beam_search.Beam"}
 ENCODING = bpe.BytePairEncoding.learn("low lower lowest", 260)
 LOGITS = torch.randn(2, 5)
 SO_FAR = torch.tensor([[3, 4, 1], [4, 3, -1]])
