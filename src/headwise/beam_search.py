@@ -1,5 +1,6 @@
 """Beam search: the likeliest whole text, looked for along several beginnings at once."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -70,7 +71,7 @@ def beam_search(
     check_beam_search(prompt, width, max_new, eos, length_penalty)
 
     def score(total: float, length: int) -> float:
-        return total / length**length_penalty
+        return total / math.pow(length, length_penalty)
 
     tokens = torch.tensor([list(prompt)], device=device)
     rows = torch.zeros_like(tokens[:, 0])
