@@ -192,7 +192,7 @@ class DecoderOnly(Writer):
             code = sinusoidal(self.max_len, self.d_model)  # (max_len, d_model)
             self.position_embedding.weight = nn.Parameter(code, requires_grad=False)
 
-    def new_cache(self, max_len: int | None = None) -> list[KeyValueCache]:
+    def new_cache(self, max_len: int | None = None, *, ring: bool = True) -> list[KeyValueCache]:
         """An empty cache for one batch, with a part for each block.
 
         With max_len, room for so many positions is taken at once; with a window, a ring.
@@ -235,10 +235,10 @@ class DecoderOnly(Writer):
         check_tokens("tokens", tokens, ("batch", "seq_len"), self.vocab)
         check_device("tokens", tokens, "the weights", self.embedding.weight)
         self._check_cache(cache)
-        positions = self._positions(tokens, positions, cache)
+        where = self._where(tokens, positions, cache)
         x: Tensor = self.embedding(tokens)  # (batch, seq_len, d_model)
         if self.position_embedding is not None:
-            x = x + self.position_embedding(positions)
+            x = x + self.position_embedding(where)
         x = self.dropout(x)
 
         grown = [part.copy() for part in cache or []]
@@ -249,7 +249,7 @@ class DecoderOnly(Writer):
             part.update(new)
         return x
 
-    def _positions(
+    def _where(
         self, tokens: Tensor, positions: Tensor | None, cache: list[KeyValueCache] | None
     ) -> Tensor:
         """Where the tokens stand, which is at one of the learned positions if there are any."""

@@ -42,12 +42,10 @@ class Writer(nn.Module):
     ) -> list[list[int]]:
         """What the model writes after each prompt: the new tokens, eos included.
 
-        Prompts may be of unequal length, and are not filled up: every text begins at column 0, so
-        that a column is a position for all of them, whatever kind of positions the model has, and
-        windows and sinks are where they should be. All texts are read as far as the shortest
-        prompt goes, and from there on column by column: a text that still has prompt left gets
-        its own next token, and any other the one that is chosen. Dropout is off, and the mode of
-        the model stays as it is.
+        Shorter prompts are filled up at the left. So all texts end at one column, one call reads
+        all prompts, and each call after it adds one column to all of them. No attention sees the
+        filling, and positions count from the first token of each text, so that each gets what it
+        would get alone. Dropout is off, and the mode of the model stays as it is.
 
         Args:
             prompts: a list of tokens for each text.
@@ -62,26 +60,34 @@ class Writer(nn.Module):
         if not max_new or not prompts:
             return [[] for _ in prompts]
         model, device = without_dropout(self), self.embedding.weight.device
-        lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)  # (batch,)
-        start, end = int(lengths.min()), int(lengths.max()) + max_new
+        longest = max(map(len, prompts))
+        end = longest + max_new
+        fill = torch.tensor([[longest - len(prompt)] for prompt in prompts]).to(
+            device
+        )  # (batch, 1)
         tokens = torch.full((len(prompts), end), -1, device=device)  # (batch, end)
         for row, prompt in zip(tokens, prompts, strict=True):
-            row[: len(prompt)] = torch.tensor(prompt)
-        cache = model.new_cache(end) if use_cache else None
-        open_rows = torch.ones_like(lengths, dtype=torch.bool)  # (batch,)
-        for t in range(start, end):
-            new = tokens[:, cache[0].length if cache else 0 : t]
-            x = model.hidden(new.clamp(min=0), cache=cache)[:, -1]  # (batch, d_model)
-            chosen = choice(model.W_vocab(x), tokens[:, :t], generator)  # (batch,)
-            written = open_rows & (t >= lengths)  # (batch,)
-            tokens[:, t] = chosen.where(written, tokens[:, t])
-            open_rows = open_rows & ~(written & (chosen == eos)) & (t + 1 < lengths + max_new)
-            if not open_rows.any():
+            row[longest - len(prompt) : longest] = torch.tensor(prompt)
+        columns = torch.arange(end, device=device)  # (end,)
+        ragged = bool(fill.any())
+        mask = (columns >= fill)[:, None, None] if ragged else None  # (batch, 1, 1, end)
+        positions = (columns - fill).clamp(min=0) if ragged else None  # (batch, end)
+        cache = model.new_cache(end, ring=not ragged) if use_cache else None
+        is_open = torch.ones(len(prompts), dtype=torch.bool, device=device)  # (batch,)
+        for t in range(longest, end):
+            start = cache[0].length if cache else 0
+            x = model.hidden(
+                tokens[:, start:t].clamp(min=0),
+                None if mask is None else mask[..., :t],
+                positions=None if positions is None else positions[:, start:t],
+                cache=cache,
+            )
+            chosen = choice(model.W_vocab(x[:, -1]), tokens[:, :t], generator)  # (batch,)
+            tokens[:, t] = chosen.where(is_open, -1)
+            is_open = is_open & (chosen != eos)
+            if not is_open.any():
                 break
-        return [
-            [token for token in row[len(prompt) : len(prompt) + max_new] if token >= 0]
-            for row, prompt in zip(tokens.tolist(), prompts, strict=True)
-        ]
+        return [[token for token in row if token >= 0] for row in tokens[:, longest:].tolist()]
 
     @torch.no_grad()
     def beam_search(
