@@ -105,6 +105,15 @@ def check_dropout(dropout: float) -> None:
         raise ValueError(f"dropout: got {dropout!r}, expected a probability from 0 to 1")
 
 
+def check_window(window: int | None, sinks: int) -> None:
+    """A window, if any, is of at least 1; without one there is nothing to keep beside it."""
+    if window is not None:
+        check_sizes(window=window, most=LONGEST)
+    check_whole("sinks", sinks, 0, LONGEST)
+    if sinks and window is None:
+        raise ValueError(f"sinks: got {sinks} without a window, expected 0")
+
+
 def check_positive(**numbers_: float) -> None:
     """Every number is a finite one above 0."""
     for name, x in numbers_.items():
@@ -352,38 +361,6 @@ def check_mask(mask: Tensor, scores: Sequence[int], like: Tensor, *, name: str =
         raise ValueError(
             f"{name}: got shape {show(mask.shape)}, expected one that broadcasts to {show(scores)}"
         )
-
-
-def check_attention(
-    Q: Tensor,
-    K: Tensor,
-    V: Tensor,
-    mask: Tensor | None,
-    dropout: float,
-    *,
-    may_share: bool = False,
-) -> None:
-    """Q, K, V and the mask fit together: (..., query, d_k), (..., key, d_k), (..., key, d_v)."""
-    check_tensor("Q", Q)
-    if Q.dim() < 2 or Q.size(-1) == 0 or Q.dtype not in FLOATS:
-        raise ValueError(
-            f"Q: got shape {show(Q.shape)} of {Q.dtype}, expected (..., query, d_k) of floats"
-        )
-    *leading, query, d_k = Q.shape
-    shared = leading
-    if may_share and isinstance(K, Tensor) and Q.dim() == K.dim() == 4:
-        if K.size(1) == 0 or Q.size(1) % K.size(1):
-            raise ValueError(
-                f"K: got {K.size(1)} heads, expected a divisor of the {Q.size(1)} of Q"
-            )
-        shared = [Q.size(0), K.size(1)]
-    check_shape("K", K, (*shared, "key", d_k))
-    check_shape("V", V, (*shared, K.size(-2), "d_v"))
-    check_alike("K", K, "Q", Q)
-    check_alike("V", V, "Q", Q)
-    if mask is not None:
-        check_mask(mask, (*leading, query, K.size(-2)), Q)
-    check_dropout(dropout)
 
 
 # Words for messages

@@ -1,18 +1,24 @@
 """The cache: keys and values of earlier calls, so that decoding does not repeat them."""
 
 import weakref
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
 from headwise._check import (
+    LONGEST,
+    being_traced,
     check_alike,
     check_flags,
     check_input,
     check_kind,
     check_shape,
+    check_sizes,
     check_tensor,
+    check_where,
+    check_whole,
+    check_window,
     kind,
     may_hold,
 )
@@ -50,25 +56,70 @@ class KeyValueCache:
     key that it is given, and later calls reuse that; a key with other numbers is refused, unless
     K and V were replaced by hand. A call that fails leaves the cache as it was.
 
+    By default a growing cache makes itself anew at every call, one token longer. With max_len, its
+    memory is allocated once and written to in place. With a window it is a ring: a new token takes
+    the place of the one that has just left the window, and only the first `sinks` tokens stay.
+    Where gradients are recorded, or a graph is, neither writes in place.
+
     A deep copy, or what pickle brings back, holds the numbers without their gradients, and is the
     next layer's that uses it, if it fits.
+
+    Args:
+        fixed: for cross-attention.
+        max_len: the most positions that will come.
+        window: how many of the last positions stay, at least the layer's own window.
+        sinks: how many of the first positions stay beside the window.
     """
 
-    def __init__(self, *, fixed: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        fixed: bool = False,
+        max_len: int | None = None,
+        window: int | None = None,
+        sinks: int = 0,
+    ) -> None:
         check_flags(fixed=fixed)
-        self.fixed = fixed
+        check_window(window, sinks)
+        if max_len is not None:
+            check_sizes(max_len=max_len, most=LONGEST)
+        for name, size in (("max_len", max_len), ("window", window)):
+            if fixed and size is not None:
+                raise ValueError(f"{name}: got {size} for a fixed cache, expected None")
+        self.fixed, self.sinks = fixed, int(sinks)
+        self.max_len = None if max_len is None else int(max_len)
+        self.window = None if window is None else int(window)
         self.K: Tensor | None = None
         self.V: Tensor | None = None
+        self.positions: Tensor | None = None  # of all keys so far, where they are not 0, 1, 2, …
+        self._seen = 0  # positions, of which a ring holds the last
         self._layer: weakref.ref[CachedLayer] | None = None
         self._source: tuple[Tensor, Tensor, Tensor] | None = None  # K, and the key and value of it
+        self._room: tuple[_Room | None, Tensor | None, Tensor | None] = (None, None, None)
+        self._pending: _Pending | None = None
 
     @property
     def length(self) -> int:
-        """How many positions are kept: where the next one of a growing cache will stand."""
+        """How many positions have been seen: where the next one of a growing cache will stand."""
         if self.K is None:
             return 0
         check_shape("cache", self.K, ("batch", "num_kv_heads", "key_len", "d_k"))
-        return self.K.size(2)
+        return self.K.size(2) if self.window is None else self._seen
+
+    def held(self, seq_len: int) -> Tensor | None:
+        """Which positions `recall` will give, in its order, for so many new ones: (key_len,).
+
+        None stands for all of them in order, which only a ring may break.
+        """
+        check_whole("seq_len", seq_len, 0, LONGEST)
+        length = self.length
+        if self.window is None or length + (seq_len == 1) <= self._slots():
+            return None
+        device = cast(Tensor, self.K).device
+        if seq_len == 1:
+            return self._in_slots(length + 1, device)
+        new = torch.arange(length, length + seq_len, device=device)
+        return torch.cat((self._in_slots(length, device), new))
 
     def recall(
         self,
@@ -92,36 +143,127 @@ class KeyValueCache:
                 if self.fixed
                 else "cache: got a growing one with a key of its own, expected a fixed one"
             )
-        if self.K is None and self.V is None:
-            K, V = layer.project_keys(key, value, None if self.fixed else positions)
-            self._source = (K, key, value) if self.fixed else None
+        empty = self.K is None and self.V is None
+        if not empty:
+            kept_K, kept_V = self._checked(layer, key, value)
+            if self.fixed:
+                return kept_K, kept_V
+        elif self.fixed:
+            K, V = layer.project_keys(key, value)
+            self._source = (K, key, value)
             return K, V
-        kept_K, kept_V = self._checked(layer, key, value)
-        if self.fixed:
-            return kept_K, kept_V
+        length = self.length + key.size(1)
+        if self.max_len is not None and length > self.max_len:
+            raise ValueError(
+                f"cache: got {length} positions, expected at most max_len = {self.max_len}"
+            )
         K, V = layer.project_keys(key, value, positions)
-        return torch.cat((kept_K, K), dim=2), torch.cat((kept_V, V), dim=2)
+        if self.max_len is None and self.window is None:
+            if empty:
+                return K, V
+            return torch.cat((kept_K, K), dim=2), torch.cat((kept_V, V), dim=2)
+        if empty:
+            kept_K, kept_V = K[:, :, :0], V[:, :, :0]
+        return self._joined(kept_K, kept_V, K, V)
 
-    def keep(self, layer: CachedLayer, K: Tensor, V: Tensor) -> None:
-        """Keep what `recall` gave, now that the call has succeeded."""
+    def keep(
+        self, layer: CachedLayer, K: Tensor, V: Tensor, positions: Tensor | None = None
+    ) -> None:
+        """Keep what `recall` gave, now that the call has succeeded.
+
+        positions are those of all keys so far, if they are not 0, 1, 2, …
+        """
         _check_layer(layer)
         check_input("K", K, ("batch", layer.num_kv_heads, "key_len", layer.d_k), layer.W_k)
         check_input("V", V, (K.size(0), layer.num_kv_heads, K.size(2), layer.d_v), layer.W_v)
-        self.K, self.V, self._layer = K, V, weakref.ref(layer)
+        pending = self._pending
+        if pending is None or pending.K is not K:
+            pending = _Pending(K, None, 0, K.size(2))  # by hand: all that there ever was
+        if positions is not None:
+            check_where("positions", positions, K.size(0), pending.seen, K)
+        if self.window is not None and K.size(2) > self._slots():
+            slots = self._in_slots(pending.seen, K.device)
+            last = slots - pending.seen + K.size(2)  # where the new ones stand in K
+            chosen = torch.where(slots >= pending.before, last, self._slot_of(slots))
+            K, V = K[:, :, chosen], V[:, :, chosen]
+        self.K, self.V, self._seen, self.positions = K, V, pending.seen, positions
+        self._layer = weakref.ref(layer)
+        self._pending = None
+        self._move_into(pending.room)
 
     def copy(self) -> "KeyValueCache":
         """Another cache for the same layer that goes its own way: a call does not change both."""
-        other = KeyValueCache(fixed=self.fixed)
+        other = KeyValueCache(
+            fixed=self.fixed, max_len=self.max_len, window=self.window, sinks=self.sinks
+        )
         other.update(self)
         return other
 
     def update(self, other: "KeyValueCache") -> None:
         """Hold what the other cache holds, which is of the same sort."""
         check_kind("other", other, KeyValueCache)
-        if other.fixed is not self.fixed:
-            raise ValueError(f"other: got fixed={other.fixed}, expected {self.fixed}, as here")
-        self.K, self.V = other.K, other.V
+        for name in ("fixed", "max_len", "window", "sinks"):
+            theirs, ours = getattr(other, name), getattr(self, name)
+            if theirs != ours:
+                raise ValueError(f"other: got {name}={theirs}, expected {ours}, as here")
+        self.K, self.V, self._seen, self.positions = other.K, other.V, other._seen, other.positions
         self._layer, self._source = other._layer, other._source
+        self._move_into(other._room[0])
+
+    # Memory allocated ahead
+
+    def _slots(self) -> int:
+        """How many keys a ring holds."""
+        return self.sinks + cast(int, self.window)
+
+    def _slot_of(self, positions: Tensor) -> Tensor:
+        """Where in a ring each position lies: the first ones stay, the others go round."""
+        round_ = self.sinks + (positions - self.sinks) % cast(int, self.window)
+        return torch.where(positions < self.sinks, positions, round_)
+
+    def _in_slots(self, seen: int, device: torch.device | None) -> Tensor:
+        """Which position lies in each slot of a ring, once so many have been seen."""
+        slots = torch.arange(min(seen, self._slots()), device=device)
+        latest = seen - 1 - (seen - 1 - slots) % cast(int, self.window)
+        return torch.where(slots < self.sinks, slots, latest)
+
+    def _joined(
+        self, kept_K: Tensor, kept_V: Tensor, K: Tensor, V: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What is kept and what is new, if possible without copying what is kept."""
+        before, seen = self.length, self.length + K.size(2)
+        slot, slots = before, self.max_len
+        if self.window is not None:
+            slots = self._slots()
+            if seen > slots and K.size(2) == 1:  # round the ring
+                slot = self.sinks + (before - self.sinks) % self.window
+            elif seen > slots:  # more than a ring holds, but this call needs all of them
+                slots = None
+        end = slot + K.size(2)
+        if slots is None or not _can_be_written(kept_K, kept_V, K, V):
+            K = torch.cat((kept_K[:, :, :slot], K, kept_K[:, :, end:]), dim=2)
+            V = torch.cat((kept_V[:, :, :slot], V, kept_V[:, :, end:]), dim=2)
+            self._pending = _Pending(K, None, before, seen)
+            return K, V
+        room, own_K, own_V = self._room
+        by_hand = self.K is not own_K or self.V is not own_V
+        if room is None or by_hand or not room.is_free(self, before):
+            room = _Room(kept_K, kept_V, K, V, slots)
+        room.K[:, :, slot:end] = K
+        room.V[:, :, slot:end] = V
+        room.written = seen
+        used = min(seen, slots)
+        K, V = room.K[:, :, :used], room.V[:, :, :used]
+        self._pending = _Pending(K, room, before, seen)
+        return K, V
+
+    def _move_into(self, room: "_Room | None") -> None:
+        """K and V lie in this room, unless they are replaced by hand."""
+        if self._room[0] is not None:
+            self._room[0].holders.discard(self)
+        if room is not None:
+            room.holders.add(self)
+        self._room = (room, self.K, self.V)
 
     def _checked(self, layer: CachedLayer, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """What is kept, which fits this layer and this key."""
@@ -136,6 +278,9 @@ class KeyValueCache:
             raise ValueError(
                 f"cache: got one of {K.size(2)} keys, expected the {key.size(1)} of this key"
             )
+        if self.window is not None and K.size(2) != min(self._seen, self._slots()):
+            expected = min(self._seen, self._slots())
+            raise ValueError(f"cache: got one of {K.size(2)} keys, expected the ring's {expected}")
         check_alike("cache", K, "the key", key)
         check_alike("cache", V, "the key", key)
         if self._source is not None and self._source[0] is K:
@@ -152,8 +297,54 @@ class KeyValueCache:
 
     def __getstate__(self) -> dict[str, object]:
         """All but the layer, which a copy of both would only point past, and what it was fed."""
-        K, V = (x.detach() if isinstance(x, Tensor) else x for x in (self.K, self.V))
-        return {**self.__dict__, "K": K, "V": V, "_layer": None, "_source": None}
+        K, V = (x.detach().clone() if isinstance(x, Tensor) else x for x in (self.K, self.V))
+        gone = dict.fromkeys(("_layer", "_source", "_pending"))
+        return {**self.__dict__, "K": K, "V": V, **gone, "_room": (None, None, None)}
+
+
+class _Pending(NamedTuple):
+    """What `recall` gave, and what the cache will be if `keep` gets it back."""
+
+    K: Tensor
+    room: "_Room | None"  # in which K lies
+    before: int  # positions seen before the call
+    seen: int  # and after it
+
+
+class _Room:
+    """Memory for keys and values to come, at which several caches may look.
+
+    A cache and its copies share it until two of them go different ways.
+    """
+
+    def __init__(self, kept_K: Tensor, kept_V: Tensor, K: Tensor, V: Tensor, slots: int) -> None:
+        batch, num_kv_heads, length, _ = kept_K.shape
+        dtype = torch.promote_types(kept_K.dtype, K.dtype)  # which autocast may make differ
+        self.K = K.new_empty(batch, num_kv_heads, slots, K.size(3), dtype=dtype)
+        self.V = V.new_empty(batch, num_kv_heads, slots, V.size(3), dtype=dtype)
+        self.K[:, :, :length] = kept_K
+        self.V[:, :, :length] = kept_V
+        self.written = 0  # positions, those of a call that failed later included
+        self.holders: weakref.WeakSet[KeyValueCache] = weakref.WeakSet()
+
+    def is_free(self, cache: KeyValueCache, length: int) -> bool:
+        """Whether this cache, with so many positions, may write the next ones here.
+
+        Nobody has written there, and in a ring, where new ones take the place of old ones, nobody
+        else is still at an earlier position.
+        """
+        if self.K.is_inference() and not torch.is_inference_mode_enabled():
+            return False  # PyTorch forbids it
+        if self.written != length:
+            return False
+        return cache.window is None or all(one.length == length for one in self.holders)
+
+
+def _can_be_written(*tensors: Tensor) -> bool:
+    """Whether these may go into memory that later calls change."""
+    if torch.compiler.is_compiling() or being_traced():
+        return False
+    return not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
 
 
 def _check_layer(layer: CachedLayer) -> None:

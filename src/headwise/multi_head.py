@@ -16,7 +16,9 @@ from headwise._check import (
     check_sizes,
     check_where,
     check_widths,
+    check_window,
 )
+from headwise._sight import Places, bias_of, find_places, see, with_sink
 from headwise.attention import attention, fused_attention
 from headwise.cache import KeyValueCache
 from headwise.heads import merge_heads, share_heads, split_heads
@@ -39,6 +41,12 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections have a bias.
         dropout: the share of weights dropped while training.
         rotary: turns queries and keys to their positions, see headwise.rotary.
+        alibi: scores sink with distance, in each head at its own pace, see headwise.alibi.
+        window: a query sees itself and the window - 1 keys before it. Such a layer is causal.
+        sinks: how many of the first keys are seen beside the window.
+        learned_sink: softmax shares out to one more score as well, a learned one for each head,
+            and what falls to it is lost: then the weights of a row sum to less than 1.
+        qk_norm: queries and keys are normalised (RMSNorm over d_k, with a gain) before they turn.
     """
 
     def __init__(
@@ -54,6 +62,11 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         rotary: Rotary | None = None,
+        alibi: bool = False,
+        window: int | None = None,
+        sinks: int = 0,
+        learned_sink: bool = False,
+        qk_norm: bool = False,
     ) -> None:
         super().__init__()
         check_widths(d_model=d_model, num_heads=num_heads)
@@ -68,19 +81,24 @@ class MultiHeadAttention(nn.Module):
         check_widths(key_dim=key_dim, value_dim=value_dim)
         check_divides(num_kv_heads, num_heads, name="num_kv_heads", width="num_heads")
         check_dropout(dropout)
-        check_flags(bias=bias)
+        check_flags(bias=bias, alibi=alibi, learned_sink=learned_sink, qk_norm=qk_norm)
+        check_window(window, sinks)
         if rotary is not None:
             check_kind("rotary", rotary, Rotary)
             if rotary.d_k != d_k:
                 raise ValueError(f"rotary: got d_k = {rotary.d_k}, expected {d_k}, as here")
         self.d_model, self.num_heads, self.d_k, self.d_v = map(int, (d_model, num_heads, d_k, d_v))
         self.key_dim, self.value_dim, self.dropout = int(key_dim), int(value_dim), float(dropout)
-        self.num_kv_heads, self.rotary = int(num_kv_heads), rotary
+        self.num_kv_heads, self.rotary, self.alibi = int(num_kv_heads), rotary, alibi
+        self.window, self.sinks = None if window is None else int(window), int(sinks)
 
         self.W_q = nn.Linear(d_model, num_heads * d_k, bias=bias)
         self.W_k = nn.Linear(key_dim, num_kv_heads * d_k, bias=bias)
         self.W_v = nn.Linear(value_dim, num_kv_heads * d_v, bias=bias)
         self.W_o = nn.Linear(num_heads * d_v, d_model, bias=bias)
+        self.norm_q = nn.RMSNorm(d_k, eps=1e-6) if qk_norm else None
+        self.norm_k = nn.RMSNorm(d_k, eps=1e-6) if qk_norm else None
+        self.sink = nn.Parameter(torch.zeros(num_heads)) if learned_sink else None
 
     @overload
     def forward(
@@ -141,33 +159,39 @@ class MultiHeadAttention(nn.Module):
         value = key if value is None else value
         self._check(query, key, value, mask, cache, is_causal, need_weights, positions)
         dropout = self.dropout if self.training else 0.0
-        if positions is None and self.rotary is not None:
-            positions = self._positions(query, key, cache)
+        places = self._places(query, key, cache, positions)
 
-        Q = self.project_queries(query, positions)  # (batch, num_heads, seq_len, d_k)
+        Q = self.project_queries(query, places.queries)  # (batch, num_heads, seq_len, d_k)
         if cache is None:
-            K, V = self.project_keys(key, value, positions if key is query else None)
+            K, V = self.project_keys(key, value, places.queries if key is query else None)
         else:
-            K, V = cache.recall(self, query, key, value, positions)
+            K, V = cache.recall(self, query, key, value, places.queries)
 
+        mask, bias, is_causal = self._see(mask, is_causal, places, cache)
+        all_K, all_V = K, V
+        if self.sink is not None:
+            all_K, all_V, mask, bias = with_sink(self.sink, K, V, mask, bias)
         if need_weights:
             if is_causal:
                 mask = combine(mask, causal_mask(Q.size(2), K.size(2), device=Q.device))
-            all_K, all_V = share_heads(K, self.num_heads), share_heads(V, self.num_heads)
-            out, weights = attention(Q, all_K, all_V, mask, dropout=dropout)
+            all_K, all_V = (share_heads(x, self.num_heads) for x in (all_K, all_V))
+            out, weights = attention(Q, all_K, all_V, mask, bias=bias, dropout=dropout)
+            weights = weights[..., : K.size(2)]  # without the sink's
         else:
-            out = fused_attention(Q, K, V, mask, dropout=dropout, is_causal=is_causal)
+            out = fused_attention(
+                Q, all_K, all_V, mask, bias=bias, dropout=dropout, is_causal=is_causal
+            )
         out = self.W_o(merge_heads(out))  # (batch, seq_len, d_model)
 
         if cache is not None:
-            cache.keep(self, K, V)
+            cache.keep(self, K, V, places.history)
         return (out, weights) if need_weights else out
 
     def project_queries(self, query: Tensor, positions: Tensor | None = None) -> Tensor:
-        """Q (batch, num_heads, seq_len, d_k), turned to its positions if the layer is rotary."""
+        """Q (batch, num_heads, seq_len, d_k), normalised and turned if the layer does that."""
         check_input("query", query, ("batch", "seq_len", self.d_model), self.W_q)
         Q = split_heads(self.W_q(query), self.num_heads)  # (batch, num_heads, seq_len, d_k)
-        return self._turned(Q, positions)
+        return self._turned(Q, self.norm_q, positions)
 
     def project_keys(
         self, key: Tensor, value: Tensor, positions: Tensor | None = None
@@ -177,12 +201,13 @@ class MultiHeadAttention(nn.Module):
         check_input("value", value, (key.size(0), key.size(1), self.value_dim), self.W_v)
         K = split_heads(self.W_k(key), self.num_kv_heads)  # (batch, num_kv_heads, key_len, d_k)
         V = split_heads(self.W_v(value), self.num_kv_heads)  # (batch, num_kv_heads, key_len, d_v)
-        return self._turned(K, positions), V
+        return self._turned(K, self.norm_k, positions), V
 
-    def _turned(self, x: Tensor, positions: Tensor | None) -> Tensor:
-        """Queries or keys, turned to their positions, which are 0, 1, 2, … by default."""
+    def _turned(self, x: Tensor, norm: nn.Module | None, positions: Tensor | None) -> Tensor:
+        """Queries or keys, normalised and turned; positions are 0, 1, 2, … by default."""
         if positions is not None:
             check_where("positions", positions, x.size(0), x.size(2), x)
+        x = x if norm is None else norm(x)
         if self.rotary is None:
             return x
         if positions is None:
@@ -190,13 +215,22 @@ class MultiHeadAttention(nn.Module):
         turned: Tensor = self.rotary(x, positions)
         return turned
 
-    def _positions(self, query: Tensor, key: Tensor, cache: KeyValueCache | None) -> Tensor:
-        """Where the query stands if nobody says so, (seq_len,)."""
-        seq_len = query.size(1)
-        start = key.size(1) - seq_len
-        if cache is not None and not cache.fixed:
-            start = cache.length
-        return torch.arange(start, start + seq_len, device=query.device)
+    def _places(
+        self, query: Tensor, key: Tensor, cache: KeyValueCache | None, positions: Tensor | None
+    ) -> Places:
+        """Where queries and keys stand, if that matters to this layer."""
+        if self.rotary is None and not self.alibi and self.window is None and self.sink is None:
+            return Places()
+        return find_places(query, key, cache, positions)
+
+    def _see(
+        self, mask: Tensor | None, is_causal: bool, places: Places, cache: KeyValueCache | None
+    ) -> tuple[Tensor | None, Tensor | None, bool]:
+        """Mask, bias and whether it is still to be made causal."""
+        if not self.alibi and self.window is None and self.sink is None:
+            return mask, None, is_causal
+        mask = see(mask, is_causal, places, window=self.window, sinks=self.sinks, cache=cache)
+        return mask, bias_of(self.num_heads, places) if self.alibi else None, False
 
     def _check(
         self,
@@ -217,18 +251,38 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             check_kind("cache", cache, KeyValueCache)
             key_len += 0 if cache.fixed else cache.length
+            self._check_ring(cache)
+        if self.window is not None and not is_causal:
+            raise ValueError(f"is_causal: got False, expected True, as window = {self.window}")
         if mask is not None:
             check_mask(mask, (query.size(0), self.num_heads, query.size(1), key_len), query)
         if positions is not None:
             check_where("positions", positions, query.size(0), query.size(1), query)
 
+    def _check_ring(self, cache: KeyValueCache) -> None:
+        """A ring drops no key that this layer would still see."""
+        if cache.window is None:
+            return
+        if self.window is None:
+            raise ValueError(
+                "cache: got a ring, expected one that keeps all, as there is no window"
+            )
+        if cache.window < self.window or cache.sinks != self.sinks:
+            raise ValueError(
+                f"cache: got window = {cache.window} and sinks = {cache.sinks}, expected at least "
+                f"{self.window} and just {self.sinks}, as in the layer"
+            )
+
     def extra_repr(self) -> str:
         """The settings that the projections do not show."""
-        settings: dict[str, float] = {
-            "num_heads": self.num_heads,
-            "num_kv_heads": self.num_kv_heads,
-        }
-        settings |= {"d_k": self.d_k, "d_v": self.d_v, "dropout": self.dropout}
-        if self.num_kv_heads == self.num_heads:
-            del settings["num_kv_heads"]
-        return ", ".join(f"{name}={value}" for name, value in settings.items())
+        shown = [f"num_heads={self.num_heads}"]
+        if self.num_kv_heads != self.num_heads:
+            shown.append(f"num_kv_heads={self.num_kv_heads}")
+        shown.append(f"d_k={self.d_k}, d_v={self.d_v}, dropout={self.dropout}")
+        if self.alibi:
+            shown.append("alibi=True")
+        if self.window is not None:
+            shown.append(f"window={self.window}, sinks={self.sinks}")
+        if self.sink is not None:
+            shown.append("learned_sink=True")
+        return ", ".join(shown)

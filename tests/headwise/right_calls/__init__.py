@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from headwise import (
+    alibi,
     attention,
     cache,
     convert,
@@ -27,6 +28,7 @@ from headwise import (
     trace,
     transformer,
     variants,
+    windows,
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
@@ -41,7 +43,7 @@ MODULES: list[ModuleType] = [
     *(translator_training, variants, diagrams, plot, museum),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
-MODULES += [cache, rotary]
+MODULES += [cache, rotary, alibi, windows]
 # What these offer is defined in files of their own.
 GATHERED = (diagrams, plot, museum)
 # Records hold whatever they are given; commands take words, and have tests of their own.

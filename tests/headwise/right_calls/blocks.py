@@ -3,6 +3,7 @@
 import torch
 
 from headwise import (
+    alibi,
     attention,
     feed_forward,
     heads,
@@ -12,6 +13,7 @@ from headwise import (
     rotary,
     single_head,
     variants,
+    windows,
 )
 from headwise.cache import KeyValueCache
 from right_calls.call import (
@@ -28,6 +30,7 @@ from right_calls.call import (
     of,
 )
 
+BIAS = torch.randn(3, 3)
 ROWS = torch.randn(8, 3)
 ANY_WEIGHT = {"weight": ANY_DTYPE | ANYWHERE | {"rank-1", "longer"}}
 POSITIONS = torch.tensor([4, 0, 9])
@@ -53,6 +56,29 @@ def recall() -> Call:
     return Call(cache.recall, arguments)
 
 
+def windowed() -> multi_head.MultiHeadAttention:
+    return multi_head.MultiHeadAttention(8, 2, window=2, sinks=1, alibi=True)
+
+
+def full_ring(layer: multi_head.MultiHeadAttention | None = None) -> KeyValueCache:
+    cache = KeyValueCache(window=2, sinks=1)
+    (layer or windowed())(torch.randn(2, 5, 8), is_causal=True, cache=cache)
+    return cache
+
+
+def step_round_a_ring() -> Call:
+    layer = windowed()
+    arguments = {"query": X[:, :1], "mask": torch.ones(1, 6, dtype=torch.bool), "is_causal": True}
+    arguments |= {"cache": full_ring(layer), "positions": torch.tensor([5]), "need_weights": True}
+    return Call(layer, arguments)
+
+
+def recall_from_a_ring() -> Call:
+    layer = windowed()
+    arguments = {"layer": layer, "query": X, "key": X, "value": X, "positions": POSITIONS}
+    return Call(full_ring(layer).recall, arguments)
+
+
 def held(fixed: bool = False) -> KeyValueCache:
     cache = KeyValueCache(fixed=fixed)
     mha()(X, *([X.clone()] if fixed else []), cache=cache)
@@ -62,13 +88,13 @@ def held(fixed: bool = False) -> KeyValueCache:
 RIGHT: Table = {
     "attention.attention": lambda: Call(
         attention.attention,
-        {"Q": X, "K": X, "V": X, "mask": SEEN, "dropout": 0.0},
-        {"V": {"longer"}, "mask": {"rank+1"}},
+        {"Q": X, "K": X, "V": X, "mask": SEEN, "bias": BIAS, "dropout": 0.0},
+        {"V": {"longer"}, "mask": {"rank+1"}, "bias": {"rank+1", "double", "half"}},
     ),
     "attention.fused_attention": lambda: Call(
         attention.fused_attention,
-        {"Q": X, "K": X, "V": X, "mask": SEEN, "dropout": 0.0, "is_causal": True},
-        {"V": {"longer"}, "mask": {"rank+1"}},
+        {"Q": X, "K": X, "V": X, "mask": SEEN, "bias": BIAS, "dropout": 0.0, "is_causal": True},
+        {"V": {"longer"}, "mask": {"rank+1"}, "bias": {"rank+1", "double", "half"}},
     ),
     "feed_forward.FeedForward": lambda: Call(
         feed_forward.FeedForward,
@@ -153,18 +179,22 @@ RIGHT: Table = {
         {"one_hides": SEEN.long()},
         {"one_hides": WHOLE | ANYWHERE | {"bool", "double", "half"}},
     ),
-    "cache.KeyValueCache": lambda: Call(KeyValueCache, {"fixed": False}),
+    "cache.KeyValueCache": lambda: Call(
+        KeyValueCache, {"fixed": False, "max_len": 9, "window": 4, "sinks": 1}
+    ),
     "cache.KeyValueCache.copy": lambda: Call(held().copy, {}),
     "cache.KeyValueCache.keep": lambda: Call(
         held().keep,
-        {"layer": mha(), "K": K, "V": K},
+        {"layer": mha(), "K": K, "V": K, "positions": POSITIONS},
         {"K": ANY_DTYPE | ANYWHERE, "V": ANY_DTYPE | ANYWHERE},
     ),
     "cache.KeyValueCache.recall": recall,
     "cache.KeyValueCache.update": lambda: Call(held().update, {"other": held()}),
     "multi_head.MultiHeadAttention": lambda: Call(
         multi_head.MultiHeadAttention,
-        {**SIZE, "d_k": 4, "d_v": 4, "key_dim": 8, "value_dim": 8, "bias": True, "dropout": 0.1},
+        {**SIZE, "num_kv_heads": 1, "d_k": 4, "d_v": 4, "key_dim": 8, "value_dim": 8, "bias": True}
+        | {"dropout": 0.1, "rotary": rotary.Rotary(4), "alibi": True, "window": 3, "sinks": 1}
+        | {"learned_sink": True, "qk_norm": True},
     ),
     "multi_head.MultiHeadAttention.forward": self_attention,
     "multi_head.MultiHeadAttention.project_keys": lambda: of(
@@ -269,4 +299,27 @@ RIGHT: Table = {
     "rotary.pairs_to_halves": lambda: Call(
         rotary.pairs_to_halves, {"weight": ROWS, "num_heads": 2, "rotary_dim": 2}, ANY_WEIGHT
     ),
+    "alibi.slopes": lambda: Call(alibi.slopes, {"num_heads": 6, "device": "cpu"}),
+    "alibi.alibi_bias": lambda: Call(
+        alibi.alibi_bias,
+        {"num_heads": 6, "queries": POSITIONS, "keys": POSITIONS},
+        {"queries": {"longer"}, "keys": {"longer"}},
+    ),
+    "windows.window_mask": lambda: Call(
+        windows.window_mask,
+        {"seq_len": 3, "key_len": 4, "window": 2, "sinks": 1, "device": "cpu"},
+    ),
+    "windows.near": lambda: Call(
+        windows.near,
+        {"queries": POSITIONS, "keys": POSITIONS, "window": 2, "sinks": 1},
+        {"queries": {"longer"}, "keys": {"longer"}},
+    ),
+    "windows.distances": lambda: Call(
+        windows.distances,
+        {"queries": POSITIONS, "keys": POSITIONS},
+        {"queries": {"longer"}, "keys": {"longer"}},
+    ),
+    "cache.KeyValueCache.held": lambda: Call(full_ring().held, {"seq_len": 2}),
+    "cache.KeyValueCache.recall, ring": recall_from_a_ring,
+    "multi_head.MultiHeadAttention.forward, ring": step_round_a_ring,
 }
