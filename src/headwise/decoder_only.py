@@ -1,12 +1,12 @@
 """A decoder-only model, which can be shaped like GPT-2 or like Llama."""
 
 import math
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from headwise._check import (
-    LONGEST,
     ROWS,
     check_device,
     check_divides,
@@ -28,7 +28,7 @@ from headwise.multi_head import MultiHeadAttention
 from headwise.positional import sinusoidal
 from headwise.rotary import Layout, Rotary
 
-POSITIONS = ("learned", "rotary", "sinusoidal", "none")
+POSITIONS = ("learned", "rotary", "sinusoidal", "alibi", "none")
 
 
 class DecoderOnly(Writer):
@@ -46,12 +46,13 @@ class DecoderOnly(Writer):
             kinds have no last one.
         norm: "layer" or "rms".
         activation: "swiglu", or one of FeedForward's.
-        positions: "learned" or "sinusoidal", added to the embeddings; "rotary", at work in
-            every attention; or "none".
+        positions: "learned" or "sinusoidal", added to the embeddings; "rotary" or "alibi", at work
+            in every attention; or "none".
         bias: whether linear maps and layer norms have biases.
         tied: the output matrix is the embedding itself, not one of its own.
         eps: of the norms.
         theta, layout, scale: of rotary positions, as in Rotary.
+        window, sinks, learned_sink, qk_norm: as in MultiHeadAttention.
         dropout: the share dropped while training.
     """
 
@@ -75,6 +76,10 @@ class DecoderOnly(Writer):
         theta: float = 10_000.0,
         layout: Layout = "halves",
         scale: float = 1.0,
+        window: int | None = None,
+        sinks: int = 0,
+        learned_sink: bool = False,
+        qk_norm: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -102,6 +107,11 @@ class DecoderOnly(Writer):
                 rotary=Rotary(width, theta=theta, layout=layout, scale=scale)
                 if positions == "rotary"
                 else None,
+                alibi=positions == "alibi",
+                window=window,
+                sinks=sinks,
+                learned_sink=learned_sink,
+                qk_norm=qk_norm,
             )
 
         self.blocks = nn.ModuleList(
@@ -195,10 +205,14 @@ class DecoderOnly(Writer):
     def new_cache(self, max_len: int | None = None, *, ring: bool = True) -> list[KeyValueCache]:
         """An empty cache for one batch, with a part for each block.
 
-        With max_len, room for so many positions is taken at once; with a window, a ring.
+        Args:
+            max_len: how many positions to take room for at once; by default it grows.
+            ring: if the model has a window, keep no more than that and the sinks.
         """
-        check_sizes(max_len=1 if max_len is None else max_len, most=LONGEST)
-        return [KeyValueCache() for _ in self.blocks]
+        check_flags(ring=ring)
+        attention = cast(Block, self.blocks[0]).attention
+        window, sinks = (attention.window, attention.sinks) if ring else (None, 0)
+        return [KeyValueCache(max_len=max_len, window=window, sinks=sinks) for _ in self.blocks]
 
     def forward(
         self,

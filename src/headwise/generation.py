@@ -72,6 +72,7 @@ class Writer(nn.Module):
         ragged = bool(fill.any())
         mask = (columns >= fill)[:, None, None] if ragged else None  # (batch, 1, 1, end)
         positions = (columns - fill).clamp(min=0) if ragged else None  # (batch, end)
+        # In a ring, the first tokens of all texts would have to lie in the same columns.
         cache = model.new_cache(end, ring=not ragged) if use_cache else None
         is_open = torch.ones(len(prompts), dtype=torch.bool, device=device)  # (batch,)
         for t in range(longest, end):
@@ -109,7 +110,7 @@ class Writer(nn.Module):
         check_whole("eos", eos, -1, self.vocab - 1, "a token")
         self._check_prompt("prompt", prompt, max_new)
         model = without_dropout(self)
-        cache = model.new_cache() if use_cache else None
+        cache = model.new_cache(ring=False) if use_cache else None
 
         def step(tokens: Tensor, rows: Tensor) -> Tensor:
             for part in cache or []:

@@ -20,6 +20,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "rotary, halves": {"positions": "rotary", "num_kv_heads": 2},
     "rotary, pairs": {"positions": "rotary", "layout": "pairs", "scale": 2.0, "theta": 100.0},
     "none": {"positions": "none", "num_kv_heads": 1, "d_k": 6},
+    "alibi": {"positions": "alibi", "num_kv_heads": 2},
+    "window": {"window": 3, "qk_norm": True},
+    "window, sinks": {"window": 3, "sinks": 2},
+    "window, alibi": {"positions": "alibi", "window": 4, "sinks": 1, "learned_sink": True},
+    "window, learned": {"positions": "learned", "window": 4},
 }
 every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 
@@ -81,6 +86,30 @@ def test_positions_matter_where_there_are_any() -> None:
         # Distances double; without positions nothing can tell.
         spread = module(tokens, positions=2 * torch.arange(9))
         assert torch.allclose(spread, module(tokens)) is (name == "none")
+
+
+def test_a_window_holds_back_what_lies_before_it() -> None:
+    """Of two layers that see 3 keys each, the last token sees the last 5 tokens, and the sink."""
+    for sinks, first in ((0, False), (1, True)):
+        module, tokens = model(window=3, sinks=sinks), some_tokens()
+        embedded = module.embedding(tokens).detach().requires_grad_()
+        x = embedded
+        for block in module.blocks:
+            x = block(x)
+        x[:, -1].sum().backward()
+        assert embedded.grad is not None
+        seen = embedded.grad.abs().sum(-1).gt(0)[0].tolist()
+        assert seen == [first, False, False, False, *[True] * 5]
+
+
+def test_cache_of_a_window_is_a_ring_if_wanted() -> None:
+    module, tokens = model(window=3, sinks=1), some_tokens()
+    ring, whole = module.new_cache(9), module.new_cache(9, ring=False)
+    with torch.no_grad():
+        for part in tokens.split((5, 1, 1, 1, 1), dim=1):
+            assert_same(module(part, cache=ring), module(part, cache=whole))
+    assert [part.K.size(2) for part in ring if part.K is not None] == [4, 4]
+    assert [part.K.size(2) for part in whole if part.K is not None] == [9, 9]
 
 
 def test_sinusoidal_positions_are_the_sine_code_and_not_learned() -> None:

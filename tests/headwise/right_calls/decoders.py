@@ -135,11 +135,14 @@ RIGHT: Table = {
         {"vocab": 9, **SIZE, "num_layers": 1, "num_kv_heads": 1, "d_k": 4, "d_ff": 16}
         | {"max_len": 7, "norm": "rms", "activation": "swiglu", "positions": "rotary"}
         | {"bias": False, "tied": True, "eps": 1e-5, "theta": 100.0, "layout": "pairs"}
-        | {"scale": 2.0, "dropout": 0.1},
+        | {"scale": 2.0, "window": 3, "sinks": 1, "learned_sink": True, "qk_norm": True}
+        | {"dropout": 0.1},
     ),
     "decoder_only.DecoderOnly.forward": read_on,
     "decoder_only.DecoderOnly.hidden": lambda: read_on("hidden"),
-    "decoder_only.DecoderOnly.new_cache": lambda: Call(model().new_cache, {"max_len": 7}),
+    "decoder_only.DecoderOnly.new_cache": lambda: Call(
+        model().new_cache, {"max_len": 7, "ring": True}
+    ),
     "feed_forward.SwiGLU": lambda: Call(
         feed_forward.SwiGLU, {"d_model": 8, "d_ff": 16, "dropout": 0.1, "bias": True}
     ),
