@@ -80,6 +80,7 @@ def with_repetition_penalty(logits: Tensor, tokens: Tensor, penalty: float) -> T
     """
     _check_logits(logits)
     _check_so_far(tokens, logits)
+    check_range("tokens", tokens, -1, logits.size(-1) - 1)
     check_real("penalty", penalty, 0, HOTTEST, above=True)
     vocab = logits.size(-1)
     seen = torch.zeros_like(F.pad(logits, (0, 1)), dtype=torch.bool)  # one more column, for none
@@ -122,10 +123,7 @@ class Choice:
 
     def adjust(self, logits: Tensor, tokens: Tensor) -> Tensor:
         """The logits (batch, vocab) that are drawn from, after the tokens (batch, seq_len)."""
-        _check_logits(logits)
-        _check_so_far(tokens, logits)
-        if self.repetition_penalty != 1:
-            logits = with_repetition_penalty(logits, tokens, self.repetition_penalty)
+        logits = self._penalised(logits, tokens)
         if self.temperature != 1:
             logits = with_temperature(logits, self.temperature)
         if self.top_k is not None:
@@ -136,6 +134,13 @@ class Choice:
             logits = min_p(logits, self.min_p)
         return logits
 
+    def _penalised(self, logits: Tensor, tokens: Tensor) -> Tensor:
+        if self.repetition_penalty != 1:
+            return with_repetition_penalty(logits, tokens, self.repetition_penalty)
+        _check_logits(logits)
+        _check_so_far(tokens, logits)
+        return logits
+
     def probabilities(self, logits: Tensor, tokens: Tensor) -> Tensor:
         """How likely this choice takes each token, (batch, vocab)."""
         return _probabilities(self.adjust(logits, tokens))
@@ -144,9 +149,11 @@ class Choice:
         self, logits: Tensor, tokens: Tensor, generator: torch.Generator | None = None
     ) -> Tensor:
         """The next token of each row, (batch,), after the tokens (batch, seq_len) so far."""
-        logits = self.adjust(logits, tokens)
-        _check_generator(generator, logits)
-        return logits.argmax(-1) if self.temperature == 0 else sample(logits, generator)
+        if self.temperature == 0:  # the likeliest stays so, whatever else is left out
+            logits = self._penalised(logits, tokens)
+            _check_generator(generator, logits)
+            return logits.argmax(-1)
+        return sample(self.adjust(logits, tokens), generator)
 
 
 GREEDY = Choice(temperature=0.0)
@@ -177,7 +184,6 @@ def _check_so_far(tokens: Tensor, logits: Tensor) -> None:
     check_shape("tokens", tokens, (logits.size(0), "seq_len"))
     check_integers("tokens", tokens)
     check_device("tokens", tokens, "the logits", logits)
-    check_range("tokens", tokens, -1, logits.size(-1) - 1)
 
 
 def _check_generator(generator: torch.Generator | None, logits: Tensor) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from headwise._check import (
     ROWS,
+    being_traced,
     check_device,
     check_divides,
     check_each,
@@ -29,6 +30,7 @@ from headwise.positional import sinusoidal
 from headwise.rotary import Layout, Rotary
 
 POSITIONS = ("learned", "rotary", "sinusoidal", "alibi", "none")
+FEW = 64  # positions whose angles are remembered, as when a batch gets a token each
 
 
 class DecoderOnly(Writer):
@@ -95,8 +97,10 @@ class DecoderOnly(Writer):
             raise ValueError(f"positions: got {positions!r}, expected one of {sorted(POSITIONS)}")
         check_flags(tied=tied)
 
+        width = d_model // num_heads if d_k is None else d_k
+        rotary = _SharedRotary(width, theta=theta, layout=layout, scale=scale)
+
         def attention() -> MultiHeadAttention:
-            width = d_model // num_heads if d_k is None else d_k
             return MultiHeadAttention(
                 d_model,
                 num_heads,
@@ -104,9 +108,7 @@ class DecoderOnly(Writer):
                 d_k=d_k,
                 bias=bias,
                 dropout=dropout,
-                rotary=Rotary(width, theta=theta, layout=layout, scale=scale)
-                if positions == "rotary"
-                else None,
+                rotary=rotary if positions == "rotary" else None,
                 alibi=positions == "alibi",
                 window=window,
                 sinks=sinks,
@@ -288,3 +290,28 @@ class DecoderOnly(Writer):
                 f"cache: got parts of lengths {lengths}, "
                 f"expected {len(self.blocks)} parts of one length"
             )
+
+
+class _SharedRotary(Rotary):
+    """Rotary positions of all blocks, whose angles are worked out once for all of them.
+
+    While a model writes, each call turns by one position for each text, and working out its angles
+    takes longer than turning by them.
+    """
+
+    _last: tuple[object, tuple[Tensor, Tensor]] | None = None
+
+    def _turns(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        hard_to_read = positions.device.type != "cpu" or positions.numel() > FEW
+        if hard_to_read or torch.compiler.is_compiling() or being_traced():
+            return super()._turns(positions, dtype)
+        try:
+            where = tuple(positions.flatten().tolist())
+        except RuntimeError:  # vmap and FakeTensorMode say so in errors of their own
+            return super()._turns(positions, dtype)
+        # What inference mode makes cannot be used outside it.
+        key = (where, positions.shape, dtype, torch.is_inference_mode_enabled())
+        last = self._last  # another thread may put its own there at any time
+        if last is None or last[0] != key:
+            last = self._last = key, super()._turns(positions, dtype)
+        return last[1]

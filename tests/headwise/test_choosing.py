@@ -182,6 +182,14 @@ def test_greedy_needs_no_chance() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
+def test_greedy_takes_what_is_left_after_all_settings() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits, tokens = torch.randn(50, 9, generator=generator), torch.arange(50)[:, None] % 9
+    choice = Choice(temperature=0.0, top_k=3, top_p=0.5, min_p=0.5, repetition_penalty=3.0)
+    assert torch.equal(choice(logits, tokens), choice.adjust(logits, tokens).argmax(-1))
+    assert not torch.equal(choice(logits, tokens), logits.argmax(-1))
+
+
 def test_half_precision_keeps_small_probabilities() -> None:
     logits = torch.zeros(1, 5000, dtype=torch.bfloat16)
     assert len(kept(top_p(logits, 0.5))) == pytest.approx(2500, abs=2)
@@ -220,7 +228,10 @@ def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> Non
         (lambda: sample(LOGITS * math.nan), "logits: got nan in it, expected numbers"),
         (lambda: sample(LOGITS - math.inf), "logits: got -inf in it"),
         (lambda: sample(torch.ones(2, 3).long()), "logits: got shape"),
-        (lambda: GREEDY(LOGITS, torch.tensor([[5]])), "tokens: got 5 in it, expected -1 to 4"),
+        (
+            lambda: Choice(repetition_penalty=2.0)(LOGITS, torch.tensor([[5]])),
+            "tokens: got 5 in it, expected -1 to 4",
+        ),
         (lambda: GREEDY(LOGITS, NONE.float()), "tokens: got dtype torch.float32"),
         (lambda: GREEDY(LOGITS, NONE.to("meta")), "tokens: got device meta"),
         (lambda: GREEDY(LOGITS.to("meta"), NONE.to("meta"), torch.Generator()), "generator: got"),

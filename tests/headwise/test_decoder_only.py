@@ -12,6 +12,7 @@ from torch import nn
 from headwise import KeyValueCache
 from headwise.decoder_only import DecoderOnly
 from headwise.positional import sinusoidal
+from headwise.rotary import Rotary
 
 VOCAB = 11
 KINDS: dict[str, dict[str, Any]] = {
@@ -205,6 +206,34 @@ def test_failed_call_leaves_the_cache_as_it_was() -> None:
     assert [part.length for part in cache] == [4, 4]
     assert all(part.K is K and part.V is V for part, (K, V) in zip(cache, kept, strict=True))
     assert_same(module(tokens[:, 4:], cache=cache), module(tokens)[:, 4:])
+
+
+def test_angles_are_worked_out_once_for_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_out, turns = [], Rotary._turns
+
+    def counted(self: Rotary, positions: torch.Tensor, dtype: torch.dtype) -> Any:
+        worked_out.append(positions.tolist())
+        return turns(self, positions, dtype)
+
+    monkeypatch.setattr(Rotary, "_turns", counted)
+    module = model()
+    module.generate([[1, 2, 3]], 3)
+    assert worked_out == [[0, 1, 2], [3], [4]]
+
+
+def test_remembered_angles_are_those_of_the_positions_dtype_and_mode() -> None:
+    module, tokens = model(), some_tokens(1, 2)
+    with torch.inference_mode():
+        module(tokens)
+    module(tokens).sum().backward()  # which may not use what inference mode has made
+    for where in ([0, 1], [0, 2], [5, 6]):
+        positions = torch.tensor(where)
+        fresh = model()(tokens, positions=positions)
+        assert torch.equal(module(tokens, positions=positions), fresh)
+        assert_same(module(tokens, positions=positions[None]), fresh)
+    assert module.float()(tokens).dtype == torch.float32
+    long = some_tokens(1, 70)  # more than are remembered
+    assert_same(module.double()(long)[:, :2], module(long[:, :2]), 1e-6)
 
 
 def filled(**options: Any) -> list[KeyValueCache]:
