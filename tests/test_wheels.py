@@ -158,7 +158,11 @@ def test_wheel_holds_its_package_whole_and_nothing_else(
 
 def test_headwise_asks_for_torch_alone(wheels: dict[str, Wheel]) -> None:
     asked = {str(one) for one in wheels["headwise"].requirements}
-    assert asked == {"torch", 'matplotlib; extra == "drawing"'}
+    assert asked == {
+        "torch",
+        'matplotlib; extra == "drawing"',
+        'triton; sys_platform == "linux" and extra == "kernels"',
+    }
     assert wheels["headwise"].entry_points == ""
 
 
@@ -175,7 +179,9 @@ def test_headwise_brings_torch_along_and_nothing_else(with_headwise: Place) -> N
     assert not with_headwise.names & {"matplotlib", "numpy", "pytest", "proseproof"}
 
 
-def test_headwise_needs_matplotlib_only_to_plot_and_says_so(with_headwise: Place) -> None:
+def test_headwise_says_what_plots_and_kernels_need_and_needs_nothing_else(
+    with_headwise: Place,
+) -> None:
     said = with_headwise.run("""
         import importlib, pkgutil
         import headwise
@@ -188,8 +194,15 @@ def test_headwise_needs_matplotlib_only_to_plot_and_says_so(with_headwise: Place
     """)
     missing = dict(line.split(" ", 1) for line in said.splitlines())
     assert "headwise.drawing.plot" in missing and "headwise.drawing.diagrams" not in missing
-    assert all(name.startswith("headwise.drawing.") for name in missing)
-    assert set(missing.values()) == {'plots need matplotlib: pip install "headwise[drawing]"'}
+    needs = {
+        "headwise.drawing.": 'plots need matplotlib: pip install "headwise[drawing]"',
+        "headwise.kernels": 'kernels need Triton, on Linux: pip install "headwise[kernels]"',
+    }
+    if "triton" in with_headwise.names:  # a PyTorch for CUDA brings it along
+        del needs["headwise.kernels"]
+    for name, sentence in missing.items():
+        assert sentence in [needs[part] for part in needs if name.startswith(part)], name
+    assert set(missing.values()) == set(needs.values())
 
 
 USE = """

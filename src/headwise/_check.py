@@ -264,7 +264,7 @@ def may_hold(valid: Tensor) -> bool:
     One cannot tell while torch.compile, torch.export or torch.jit.trace is at work, on the meta
     device, under vmap, and of tensors that only pretend to have values: then it may.
     """
-    if torch.compiler.is_compiling() or valid.is_meta or being_traced():
+    if being_recorded() or valid.is_meta:
         return True
     try:
         return bool(valid.all())
@@ -282,6 +282,11 @@ def check_readable(name: str, x: Tensor) -> None:
 def being_traced() -> bool:
     """Whether torch.jit.trace is at work, to which sizes are tensors."""
     return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
+
+
+def being_recorded() -> bool:
+    """Whether what runs now becomes a graph, for other sizes and values as well."""
+    return torch.compiler.is_compiling() or being_traced()
 
 
 def check_counts(name: str, counts: Tensor, **length: int) -> None:

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from headwise._autocast import cast_as_one
+from headwise._autocast import cast_as_one, multiplied_dtype
 from headwise._check import (
     FLOATS,
+    being_recorded,
     check_alike,
     check_device,
     check_dropout,
@@ -90,6 +92,8 @@ def fused_attention(
     query, key = Q.size(-2), K.size(-2)
     if query == 1:
         is_causal = False  # the last query sees every key
+    if is_causal and _hides_keys_of_long(Q, K, V, mask, bias, dropout):
+        return _causal_with_hidden_keys(Q, K, V, cast(Tensor, mask))
     # The kernel's own is_causal takes no mask beside it, and puts the first query at the first key.
     if is_causal and (mask is not None or bias is not None or query != key):
         mask = combine(mask, causal_mask(query, key, device=Q.device))
@@ -97,8 +101,54 @@ def fused_attention(
     if bias is not None:
         bias = bias if mask is None else torch.where(mask, bias, -torch.inf)
         mask = bias.to(Q.dtype)
-    grouped = Q.dim() == 4 and K.size(1) != Q.size(1)
-    return F.scaled_dot_product_attention(Q, K, V, mask, dropout, is_causal, enable_gqa=grouped)
+    return F.scaled_dot_product_attention(
+        Q, K, V, mask, dropout, is_causal, enable_gqa=_is_grouped(Q, K)
+    )
+
+
+LONG = 512  # from here on a mask (query, key) costs more than wider vectors
+
+
+def _hides_keys_of_long(
+    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float
+) -> bool:
+    """Whether a mask that hides keys from all queries alike, in a long text, is all there is."""
+    if mask is None or bias is not None or dropout or being_recorded():
+        return False
+    key = K.size(-2)
+    if Q.size(-2) != key or key < LONG or V.size(-1) != Q.size(-1):
+        return False
+    for_all_heads = mask.dim() < 3 or mask.size(-3) == 1 or K.shape[:-2] == Q.shape[:-2]
+    return tuple(mask.shape[-2:]) == (1, key) and for_all_heads and _range(Q) > 1e30
+
+
+def _causal_with_hidden_keys(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Tensor:
+    """Causal attention under a mask (..., 1, key), in memory that grows with the length alone.
+
+    The kernel is causal without a mask only. So the mask goes into the vectors: one more column,
+    1 in every query, 0 in a key that may be seen and hugely negative in the others.
+    """
+    shown = mask.transpose(-2, -1)  # (..., key, 1)
+    column = torch.zeros_like(K[..., :1]).masked_fill(~shown, -_range(Q) / 16)
+    out = F.scaled_dot_product_attention(
+        F.pad(Q, (0, 1), value=1.0),
+        torch.cat((K, column), dim=-1),
+        F.pad(V, (0, 1)),
+        is_causal=True,
+        scale=1 / math.sqrt(Q.size(-1)),
+        enable_gqa=_is_grouped(Q, K),
+    )[..., : V.size(-1)]
+    blind = mask.cumsum(dim=-1).transpose(-2, -1) == 0  # (..., query, 1)
+    return out.masked_fill(blind, 0.0)
+
+
+def _range(x: Tensor) -> float:
+    """The largest number of the dtype in which x is multiplied."""
+    return torch.finfo(multiplied_dtype(x)).max
+
+
+def _is_grouped(Q: Tensor, K: Tensor) -> bool:
+    return Q.dim() == 4 and K.size(1) != Q.size(1)
 
 
 def check_attention(

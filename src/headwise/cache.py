@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from headwise._check import (
     LONGEST,
-    being_traced,
+    being_recorded,
     check_alike,
     check_flags,
     check_input,
@@ -342,7 +342,7 @@ class _Room:
 
 def _can_be_written(*tensors: Tensor) -> bool:
     """Whether these may go into memory that later calls change."""
-    if torch.compiler.is_compiling() or being_traced():
+    if being_recorded():
         return False
     return not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
 

@@ -32,9 +32,12 @@ def convert(source: nn.Module, target: Target) -> Target:
 
     Both are MultiHeadAttention, nn.MultiheadAttention, a class of headwise.variants or one of
     headwise.single_head. Weights take on the dtype and device of the target; dropout and mask
-    conventions stay the target's own. What the target cannot hold raises a ValueError, and
-    then nothing has been copied. Weights are read on the way, so both sides need to have values.
+    conventions stay the target's own. Options of MultiHeadAttention that no other form has, from
+    num_kv_heads to qk_norm, raise a ValueError, and so does what the target cannot hold; then
+    nothing has been copied. Weights are read on the way, so both sides need to have values.
     """
+    for name, module in (("source", source), ("target", target)):
+        _check_plain(name, module)
     theirs, ours = _projections("source", source), _projections("target", target)
     _check_writable(target, theirs, ours)
     if head_count(source) != head_count(target):
@@ -97,6 +100,26 @@ def _check_form(name: str, module: nn.Module) -> None:
     check_kind(name, module, nn.Module, expected=expected)
     if not isinstance(module, (nn.MultiheadAttention, *LINEAR, *BARE)):
         raise ValueError(f"{name}: got {type(module).__name__}, expected {expected}")
+
+
+def _check_plain(name: str, module: nn.Module) -> None:
+    """The module computes what every form can compute."""
+    if not isinstance(module, MultiHeadAttention):
+        return
+    extra = {
+        "num_kv_heads": module.num_kv_heads != module.num_heads,
+        "rotary": module.rotary is not None,
+        "alibi": module.alibi,
+        "window": module.window is not None,
+        "learned_sink": module.sink is not None,
+        "qk_norm": module.norm_q is not None,
+    }
+    found = ", ".join(option for option, there in extra.items() if there)
+    if found:
+        raise ValueError(
+            f"{name}: got MultiHeadAttention with {found}, expected one without: no other form "
+            "has that"
+        )
 
 
 def _check_writable(

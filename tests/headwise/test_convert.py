@@ -4,6 +4,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from torch._subclasses import FakeTensorMode
 
 from headwise import LinearHead, MultiHeadAttention, ParameterHead
 from headwise.convert import convert, projections
+from headwise.rotary import Rotary
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
 D_MODEL = 8
@@ -245,3 +247,19 @@ def test_complex_weights_are_refused() -> None:
     source.W_q.weight = nn.Parameter(source.W_q.weight.to(torch.complex64))
     with pytest.raises(ValueError, match=r"source: got W_q of torch.complex64, expected"):
         convert(source, MultiHeadAttention(8, 2))
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"num_kv_heads": 1}, "num_kv_heads"),
+        ({"rotary": Rotary(4), "alibi": True}, "rotary, alibi"),
+        ({"window": 3, "learned_sink": True, "qk_norm": True}, "window, learned_sink, qk_norm"),
+    ],
+)
+def test_option_that_no_other_form_has_is_refused(options: dict[str, Any], named: str) -> None:
+    """Converted without it, the two would compute different things."""
+    special, plain = MultiHeadAttention(8, 2, **options), MultiHeadAttention(8, 2)
+    for source, target, name in ((special, plain, "source"), (plain, special, "target")):
+        with pytest.raises(ValueError, match=f"{name}: got MultiHeadAttention with {named}, exp"):
+            convert(source, target)

@@ -18,10 +18,14 @@ from headwise.attention import attention, fused_attention
 from headwise.block import Block
 from headwise.decoder_only import DecoderOnly
 from headwise.feed_forward import FeedForward, SwiGLU
+from headwise.flash import flash_attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
+from headwise.kernels import triton_attention
+from headwise.latent import LatentAttention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
 from headwise.rms_norm import RMSNorm
+from headwise.rotary import Rotary
 from headwise.transformer import Decoder, Encoder, Transformer
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
 
@@ -196,6 +200,26 @@ CASES = {
         lambda n: (*tokens(n)[:1], torch.arange(n).expand(2, n) > 0, torch.arange(n)),
         ((1,), (1,), (0,)),
     ),
+    "flash_attention": Case(
+        function(lambda *qkvm: flash_attention(*qkvm, is_causal=True, window=3, sinks=1, tile=2)),
+        qkv_mask,
+        ((2,), (2,), (2,), (0, 1)),
+    ),
+    "triton_attention": Case(
+        function(lambda *qkv: triton_attention(*qkv, is_causal=True, tile=16)),
+        qkv,
+        ((2,), (2,), (2,)),
+    ),
+    **{
+        f"LatentAttention, {absorbed=}": Case(
+            lambda absorbed=absorbed: (
+                lambda mla: Wrapped(lambda x: mla(x, is_causal=True, absorbed=absorbed), mla)
+            )(LatentAttention(8, 2, 6, Rotary(4))),
+            x,
+            ONE,
+        )
+        for absorbed in (False, True)
+    },
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

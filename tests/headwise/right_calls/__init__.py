@@ -16,7 +16,11 @@ from headwise import (
     convert,
     data_parallel,
     feed_forward,
+    flash,
+    flex,
     heads,
+    kernels,
+    latent,
     layers,
     masks,
     multi_head,
@@ -32,7 +36,7 @@ from headwise import (
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, decoders, pictures, stacks, tools
+from right_calls import blocks, decoders, pictures, stacks, tiled, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -43,13 +47,16 @@ MODULES: list[ModuleType] = [
     *(translator_training, variants, diagrams, plot, museum),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
-MODULES += [cache, rotary, alibi, windows]
+MODULES += [cache, rotary, alibi, windows, flex]
+MODULES += [flash, kernels, latent]
+RIGHT |= tiled.RIGHT
 # What these offer is defined in files of their own.
-GATHERED = (diagrams, plot, museum)
+GATHERED = (diagrams, plot, museum, kernels)
 # Records hold whatever they are given; commands take words, and have tests of their own.
 RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
     "transformer.Weights"
 }
+RECORDS |= {"flash.Running"}
 RECORDS |= {"cache.CachedLayer"}  # a protocol
 MODULES += decoders.MODULES
 RIGHT |= decoders.RIGHT

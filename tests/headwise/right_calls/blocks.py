@@ -6,6 +6,7 @@ from headwise import (
     alibi,
     attention,
     feed_forward,
+    flex,
     heads,
     masks,
     multi_head,
@@ -322,4 +323,32 @@ RIGHT: Table = {
     "cache.KeyValueCache.held": lambda: Call(full_ring().held, {"seq_len": 2}),
     "cache.KeyValueCache.recall, ring": recall_from_a_ring,
     "multi_head.MultiHeadAttention.forward, ring": step_round_a_ring,
+    "flex.flex_attention": lambda: Call(
+        flex.flex_attention,
+        {"Q": K, "K": K, "V": K, "mask": SEEN, "bias": BIAS, "is_causal": True}
+        | {"window": 2, "sinks": 1},
+        {"V": {"longer"}, "bias": {"double", "half"}},
+    ),
+    "flex.causal": lambda: Call(flex.causal, {"earlier": 2}, {"earlier": {"negative"}}),
+    "flex.sliding": lambda: Call(
+        flex.sliding, {"window": 2, "sinks": 1, "earlier": 2}, {"earlier": {"negative"}}
+    ),
+    "flex.alibi": lambda: Call(
+        flex.alibi, {"num_heads": 2, "earlier": 2, "device": "cpu"}, {"earlier": {"negative"}}
+    ),
+    "flex.to_mask_mod": lambda: Call(
+        flex.to_mask_mod, {"mask": SEEN}, {"mask": ANYWHERE | {"longer"}}
+    ),
+    "flex.to_score_mod": lambda: Call(
+        flex.to_score_mod, {"bias": BIAS}, {"bias": ANYWHERE | {"longer", "double", "half"}}
+    ),
+    "flex.from_mask_mod": lambda: Call(
+        flex.from_mask_mod,
+        {"mask_mod": flex.causal(), "scores": (2, 2, 3, 3), "device": "cpu"},
+    ),
+    "flex.from_score_mod": lambda: Call(
+        flex.from_score_mod,
+        {"score_mod": flex.alibi(2), "scores": (2, 2, 3, 3)}
+        | {"dtype": torch.float32, "device": "cpu"},
+    ),
 }
