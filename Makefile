@@ -40,6 +40,7 @@ site: .venv/ready
 
 bench: .venv/browser
 	$(BIN)/python bench/attention.py
+	$(BIN)/python bench/generation.py
 	$(BIN)/python bench/site.py
 	$(BIN)/python bench/workshop.py
 

@@ -384,3 +384,37 @@ def kind(x: object) -> str:
     if isinstance(x, type):
         return f"the class {x.__name__}"
     return f"{'an' if type(x).__name__[0] in 'aeiouAEIOU' else 'a'} {type(x).__name__}"
+
+
+# Real numbers
+
+
+def check_real(
+    name: str, x: float, least: float, most: float = math.inf, *, above: bool = False
+) -> None:
+    """A finite number from least to most; with `above`, it is more than least."""
+    low = f"more than {least:g}" if above else f"at least {least:g}"
+    expected = f"a number of {low}" + ("" if most == math.inf else f" and at most {most:g}")
+    if isinstance(x, bool) or not isinstance(x, float | int | numbers.Real):
+        raise TypeError(f"{name}: got {kind(x)}, expected {expected}")
+    if not least <= x <= most or (above and x == least) or not math.isfinite(x):
+        raise ValueError(f"{name}: got {kind(x)}, expected {expected}")
+
+
+# Texts
+
+
+def check_prompt(name: str, tokens: Sequence[int], vocab: int = ROWS) -> None:
+    """A list of tokens, at least one of them, each of them one of so many."""
+    check_each(name, tokens, object, expected="a list of tokens")
+    if len(tokens) == 0:
+        raise ValueError(f"{name}: got no token, expected at least one")
+    for token in tokens:
+        check_whole(name, token, 0, vocab - 1, "a token")
+
+
+def check_model(name: str, x: object) -> None:
+    """x can be called, and is no class, which would only make one."""
+    if isinstance(x, type):
+        raise TypeError(f"{name}: got {kind(x)}, expected something to call")
+    check_callable(name, x)

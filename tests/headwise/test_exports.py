@@ -15,13 +15,16 @@ from torch._subclasses import FakeTensorMode
 
 from headwise import LinearHead, MultiHeadAttention, ParameterHead, masks
 from headwise.attention import attention, fused_attention
-from headwise.feed_forward import FeedForward
+from headwise.block import Block
+from headwise.decoder_only import DecoderOnly
+from headwise.feed_forward import FeedForward, SwiGLU
 from headwise.flash import flash_attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
 from headwise.kernels import triton_attention
 from headwise.latent import LatentAttention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
+from headwise.rms_norm import RMSNorm
 from headwise.rotary import Rotary
 from headwise.transformer import Decoder, Encoder, Transformer
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
@@ -88,6 +91,16 @@ def square(n: int) -> tuple[Tensor, ...]:
 
 def transformer(**options: Any) -> Transformer:
     return Transformer(9, 9, d_model=8, num_heads=2, num_layers=1, **options)
+
+
+def decoder(**options: Any) -> DecoderOnly:
+    return DecoderOnly(9, 8, 2, 2, max_len=20, **options)
+
+
+def left_padded(model: DecoderOnly) -> nn.Module:
+    return Wrapped(
+        lambda tokens, mask, where: model(tokens, mask[:, None, None], positions=where), model
+    )
 
 
 def function(run: Callable[..., Any]) -> Callable[[], nn.Module]:
@@ -173,6 +186,20 @@ CASES = {
     "from_zero_hides": Case(function(lambda m: masks.from_zero_hides(m.long())), square, ((0, 1),)),
     "to_one_hides": Case(function(masks.to_one_hides), square, ((0, 1),)),
     "from_one_hides": Case(function(lambda m: masks.from_one_hides(m.long())), square, ((0, 1),)),
+    "RMSNorm": Case(lambda: RMSNorm(8), x, ONE),
+    "SwiGLU": Case(lambda: SwiGLU(8), x, ONE),
+    "Block": Case(lambda: Block(MultiHeadAttention(8, 2)), x, ONE),
+    "DecoderOnly": Case(lambda: decoder(num_kv_heads=1), lambda n: tokens(n)[:1], ONE),
+    "DecoderOnly, learned": Case(
+        lambda: decoder(positions="learned", norm="layer", activation="gelu", tied=False),
+        lambda n: tokens(n)[:1],
+        ONE,
+    ),
+    "DecoderOnly, left-padded": Case(
+        lambda: left_padded(decoder()),
+        lambda n: (*tokens(n)[:1], torch.arange(n).expand(2, n) > 0, torch.arange(n)),
+        ((1,), (1,), (0,)),
+    ),
     "flash_attention": Case(
         function(lambda *qkvm: flash_attention(*qkvm, is_causal=True, window=3, sinks=1, tile=2)),
         qkv_mask,

@@ -41,7 +41,8 @@ def kinds(*values: object) -> list[Wrong]:
 NOTHING = Wrong("None", None)
 WORD = Wrong("str", "no such thing")
 THINGS = [
-    *kinds([1.0], b"x", object(), 1j, {1: 2}, {1.0}, iter([1.0])),
+    *kinds([1.0], object(), 1j, {1: 2}, {1.0}, iter([1.0])),
+    Wrong("bytes", b"x"),
     Wrong("class", nn.Linear),  # in place of an instance
 ]
 NUMBERS = kinds(5, 2.5, True)
@@ -184,7 +185,7 @@ def test_wrong_call_is_refused_by_name_and_leaves_no_mark(name: str) -> None:
     call, problems = RIGHT[name](), []
     for parameter, wrong in wrong_arguments(call):
         # Of two tensors that do not fit together, either may be named.
-        names = [parameter] if wrong.rule in ("kind", "None") else list(call.arguments)
+        names = [parameter] if wrong.rule in ("kind", "bytes", "None") else list(call.arguments)
         if found := problem(call, {parameter: wrong.value}, names):
             problems.append(f"{parameter}={wrong.value!r:.60} ({wrong.rule}): {found}")
             call = RIGHT[name]()

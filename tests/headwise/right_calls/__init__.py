@@ -36,7 +36,7 @@ from headwise import (
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, pictures, stacks, tiled, tools
+from right_calls import blocks, decoders, pictures, stacks, tiled, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -58,6 +58,9 @@ RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} 
 }
 RECORDS |= {"flash.Running"}
 RECORDS |= {"cache.CachedLayer"}  # a protocol
+MODULES += decoders.MODULES
+RIGHT |= decoders.RIGHT
+RECORDS |= decoders.RECORDS
 COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
 
 

@@ -99,7 +99,7 @@ RIGHT: Table = {
     ),
     "feed_forward.FeedForward": lambda: Call(
         feed_forward.FeedForward,
-        {"d_model": 8, "d_ff": 16, "dropout": 0.1, "activation": "relu"},
+        {"d_model": 8, "d_ff": 16, "dropout": 0.1, "activation": "relu", "bias": True},
     ),
     "feed_forward.FeedForward.forward": lambda: of(feed_forward.FeedForward(8), x=X),
     "heads.split_heads": lambda: Call(heads.split_heads, {"x": X, "num_heads": 2}, ANY_VALUE),
