@@ -110,7 +110,7 @@ def joined(timeout: float) -> Iterator[torch.device]:
 def whole_batch(step: int) -> Tensor:
     """The tokens of one step, (batch, seq_len), the same in every process."""
     check_whole("step", step, 0, 2**63 - 1)
-    generator = torch.Generator().manual_seed(step)
+    generator = torch.Generator().manual_seed(int(step))
     return torch.randint(FIRST, VOCAB, (BATCH, SEQ_LEN), generator=generator)
 
 

@@ -97,7 +97,7 @@ def measure(
     check_each("shape", shape, object, expected="the sizes (..., seq_len, d_k)")
     for size in shape:
         check_whole("shape", size, 1, LARGEST_OF_FLOATS, "a size")
-    if len(shape) < 2 or math.prod(shape) > LARGEST_OF_FLOATS:
+    if len(shape) < 2 or math.prod(map(int, shape)) > LARGEST_OF_FLOATS:
         raise ValueError(f"shape: got {show(shape)}, expected sizes (..., seq_len, d_k) that fit")
     check_floating("dtype", dtype)
     Q, K, V = torch.randn(3, *shape, device=device, dtype=dtype, requires_grad=True)

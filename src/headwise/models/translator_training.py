@@ -80,8 +80,7 @@ def draw(count: int, generator: torch.Generator) -> Tensor:
 
 def training_numbers(count: int, seed: int) -> Tensor:
     """Numbers to learn from, (count,): neither held out nor in a held-out range."""
-    _check_draw(count, seed)
-    generator = torch.Generator().manual_seed(seed)
+    count, generator = _draw_of(count, seed)
     numbers = torch.empty(0, dtype=torch.long)
     while len(numbers) < count:
         more = draw(count + count // 4, generator)
@@ -91,8 +90,7 @@ def training_numbers(count: int, seed: int) -> Tensor:
 
 def held_out_numbers(count: int, seed: int) -> Tensor:
     """Numbers for testing, all different and none ever learned from: (count,)."""
-    _check_draw(count, seed)
-    generator = torch.Generator().manual_seed(seed)
+    count, generator = _draw_of(count, seed)
     found: dict[int, None] = {}
     while len(found) < count:
         more = draw(10 * count, generator)
@@ -102,8 +100,7 @@ def held_out_numbers(count: int, seed: int) -> Tensor:
 
 def range_numbers(count: int, seed: int) -> Tensor:
     """Numbers from the held-out ranges, as many from each: (len(RANGES), count)."""
-    _check_draw(count, seed)
-    generator = torch.Generator().manual_seed(seed)
+    count, generator = _draw_of(count, seed)
     rows = [torch.randint(r.start, r.stop, (count,), generator=generator) for r in RANGES]
     return torch.stack(rows)  # (3, count)
 
@@ -172,9 +169,11 @@ def _checked(numbers: Tensor) -> Tensor:
     return numbers.long()
 
 
-def _check_draw(count: int, seed: int) -> None:
+def _draw_of(count: int, seed: int) -> tuple[int, torch.Generator]:
+    """How many numbers to draw, and what to draw them from."""
     check_sizes(count=count, most=MOST)
     check_whole("seed", seed, 0, 2**63 - 1)
+    return int(count), torch.Generator().manual_seed(int(seed))
 
 
 STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
@@ -183,7 +182,9 @@ STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
 def learning_rate(step: int, steps: int) -> float:
     """How far to go at this step of so many: up in the first tenth, then down along a cosine."""
     check_sizes(steps=steps)
+    steps = int(steps)
     check_whole("step", step, 0, steps - 1)
+    step = int(step)
     rising = max(1, steps // 10)
     done = (step - rising) / max(1, steps - rising)
     share = (step + 1) / rising if step < rising else (1 + math.cos(math.pi * done)) / 2
@@ -207,7 +208,7 @@ class Training:
         if model is not None:
             check_translator(model)
         self.model = new_model(seed) if model is None else model
-        self.seed, self.steps = seed, steps
+        self.seed, self.steps = int(seed), int(steps)
         self.losses: list[float] = []
         self.seconds = 0.0  # of work, whatever else the machine does
         self.optimizer = torch.optim.AdamW(
