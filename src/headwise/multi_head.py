@@ -17,7 +17,6 @@ from headwise._check import (
     check_mask,
     check_shape,
     check_sizes,
-    check_tensor,
     check_widths,
     may_hold,
 )
@@ -213,7 +212,7 @@ class KeyValueCache:
         """K and V for this call, kept ones included; the cache itself does not change yet."""
         check_kind("layer", layer, MultiHeadAttention)
         for name, x in (("query", query), ("key", key), ("value", value)):
-            check_tensor(name, x)
+            check_shape(name, x, ("batch", "length", "width"))
         if self.fixed is (key is query):
             raise ValueError(
                 "cache: got a fixed one for self-attention, whose key is its query, expected a "

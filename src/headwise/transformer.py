@@ -16,6 +16,7 @@ from headwise._check import (
     check_kind,
     check_lengths,
     check_positions,
+    check_readable,
     check_shape,
     check_sizes,
     check_start,
@@ -109,7 +110,7 @@ class Decoder(nn.Module):
         for part in cache:
             part.check_parts("cache")
         lengths = [part.own.length for part in cache]
-        if len(set(map(id, cache))) != len(self.layers) or len(set(lengths)) > 1:
+        if not len(set(map(id, cache))) == len(cache) == len(self.layers) or len(set(lengths)) > 1:
             raise ValueError(
                 f"cache: got parts of lengths {lengths}, "
                 f"expected {len(self.layers)} parts of one length"
@@ -341,6 +342,7 @@ class Transformer(nn.Module):
             need_logits: also return what they were chosen by, (batch, new_len, tgt_vocab).
         """
         self._check_src(src, src_lengths)
+        check_readable("src", src)
         self.check_writing(max_len, bos, eos)
         check_flags(use_cache=use_cache, need_logits=need_logits)
         model = without_dropout(self)
