@@ -271,12 +271,39 @@ class Training:
             raise ValueError("other entries")
         if type(state["seed"]) is not int or type(state["steps"]) is not int:
             raise TypeError("seed and steps are whole numbers")
-        losses, seconds = [float(loss) for loss in state["losses"]], float(state["seconds"])
+        losses, seconds = list(state["losses"]), state["seconds"]
+        if {type(number) for number in (*losses, seconds)} != {float}:
+            raise TypeError("losses and seconds are floats")
         if len(losses) > self.steps or not 0 <= seconds < math.inf:
             raise ValueError("more losses than steps, or a time that cannot be")
+        for name, weight in self.model.state_dict().items():
+            _check_like(state["model"][name], weight)
+        _check_optimizer(state["optimizer"], self.optimizer, len(losses))
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.losses, self.seconds = losses, seconds
+
+
+def _check_optimizer(state: dict[str, Any], optimizer: torch.optim.Optimizer, steps: int) -> None:
+    """The state is that of such an optimizer after so many steps with each parameter."""
+    (group,), (own,) = state["param_groups"], optimizer.state_dict()["param_groups"]
+    if group | {"lr": 0.0} != own | {"lr": 0.0} or not 0 <= group["lr"] <= LEARNING_RATE:
+        raise ValueError("another optimizer")
+    if bool(state["state"]) is not bool(steps):
+        raise ValueError("averages without steps, or steps without averages")
+    for i, averages in state["state"].items():
+        weight = optimizer.param_groups[0]["params"][i]
+        _check_like(averages["exp_avg"], weight)
+        _check_like(averages["exp_avg_sq"], weight)
+        if averages["step"].item() != steps or averages["exp_avg_sq"].min() < 0:
+            raise ValueError("other steps, or averages that cannot be")
+
+
+def _check_like(x: Tensor, weight: Tensor) -> None:
+    """x could be a weight, or an average of its gradients."""
+    check_shape("tensor", x, weight.shape)
+    if x.dtype != weight.dtype or not x.isfinite().all():
+        raise ValueError("another dtype, or numbers that are not finite")
 
 
 def train(out: str | Path, *, seed: int, steps: int, count: int, resume: bool) -> None:
