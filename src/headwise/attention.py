@@ -58,8 +58,9 @@ def fused_attention(
 
     Shapes and mask are those of `attention`. With is_causal, each query also sees no key later
     than itself, where the last query stands at the last key. The two outputs agree in every dtype
-    as long as no score passes the range of float32 (in double, of float64). Second derivatives
-    are for `attention` alone: PyTorch's kernel has none on the CPU.
+    as long as no score passes the range of float32 (in double, of float64); keys that tie at a
+    score of a million and more are told apart by rounding alone, in PyTorch's kernels too. Second
+    derivatives are for `attention` alone: PyTorch's kernel has none on the CPU.
 
     Returns out (..., query, d_v).
     """
