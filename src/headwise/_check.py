@@ -21,6 +21,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+INTEGERS = (
+    *(torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
+)
 # More than that is a slip, and would end in an error of the allocator, or the process.
 WIDEST = 2**16  # one axis of a weight
 ROWS = 2**24  # of a table: words, or positions
@@ -55,7 +59,7 @@ def check_numel(name: str, sizes: Sequence[int], most: int = LARGEST) -> None:
     """A tensor of these sizes can be had, as far as they are known."""
     if torch.compiler.is_compiling():
         return
-    if math.prod(size for size in sizes if isinstance(size, int | numbers.Integral)) > most:
+    if math.prod(plain(size) for size in sizes if isinstance(size, int | numbers.Integral)) > most:
         got = " and ".join(map(str, sizes))
         raise ValueError(f"{name}: got {got}, expected at most {most:,} numbers")
 
@@ -73,6 +77,11 @@ def check_whole(name: str, x: int, least: int, most: int, expected: str = "a who
         raise ValueError(f"{name}: got {kind(x)}, expected {expected} of at most {most:,}")
 
 
+def plain(x: int) -> int:
+    """A whole number of NumPy's as Python's own, which has no end: np.uint8(3) - 5 is 254."""
+    return int(x) if isinstance(x, numbers.Integral) and not isinstance(x, int) else x
+
+
 def check_start(start: int) -> None:
     """The first of some positions is a position."""
     check_whole("start", start, 0, FARTHEST - LONGEST, "a position")
@@ -81,9 +90,10 @@ def check_start(start: int) -> None:
 def check_positions(name: str, start: int, length: int, max_len: int) -> None:
     """So many positions from start on are among the first max_len."""
     check_start(start)
-    if start + length > max_len:
+    first, last = plain(start), plain(start) + plain(length) - 1
+    if last >= max_len:
         raise ValueError(
-            f"{name}: got positions {start} to {start + length - 1}, "
+            f"{name}: got positions {first} to {last}, "
             f"expected 0 to {max_len - 1}, as max_len = {max_len}"
         )
 
@@ -93,7 +103,7 @@ def check_divides(
 ) -> None:
     """num_heads divides d_model, so that each head gets a whole number of columns."""
     check_widths(**{name: num_heads})
-    if d_model % num_heads:
+    if plain(d_model) % plain(num_heads):
         raise ValueError(f"{name}: got {num_heads}, expected a divisor of {width} = {d_model}")
 
 
@@ -179,7 +189,7 @@ def check_floating(name: str, dtype: torch.dtype) -> None:
 def check_numeric(name: str, dtype: torch.dtype) -> None:
     """The dtype is one in which 0 and 1 can be written and counted."""
     check_kind(name, dtype, torch.dtype, expected="a torch.dtype of numbers")
-    if dtype.is_complex or any(word in str(dtype) for word in ("q", "bits", "float4")):
+    if dtype not in (torch.bool, *INTEGERS, *FLOATS):
         raise ValueError(f"{name}: got {dtype}, expected a torch.dtype of real numbers")
 
 
@@ -307,7 +317,7 @@ def check_floats(name: str, x: Tensor) -> None:
 
 def check_integers(name: str, x: Tensor) -> None:
     """The dtype of x is one of whole numbers."""
-    if x.dtype == torch.bool or x.is_floating_point() or x.is_complex():
+    if x.dtype not in INTEGERS:
         raise ValueError(f"{name}: got dtype {x.dtype}, expected one of whole numbers")
 
 

@@ -62,7 +62,7 @@ def attention(
     weights = torch.softmax(scores, dim=-1)
     if mask is not None:
         weights = weights.masked_fill(blind, 0.0)  # ... and here that becomes 0
-    weights = F.dropout(weights, dropout)
+    weights = F.dropout(weights, float(dropout))
     out = weights @ V  # (..., query, d_v)
     return out.to(dtype), weights.to(dtype)
 
@@ -83,7 +83,9 @@ def fused_attention(
     than Q, which then share them in groups: (batch, num_kv_heads, key, d_k). With is_causal, each
     query also sees no key later than itself, where the last query stands at the last key. The two
     outputs agree in every dtype as long as no score passes the range of float32 (in double, of
-    float64). Second derivatives are for `attention` alone: PyTorch's kernel has none on the CPU.
+    float64); keys that tie at a score of a million and more are told apart by rounding alone, in
+    PyTorch's kernels too. Second derivatives are for `attention` alone: PyTorch's kernel has none
+    on the CPU.
 
     Returns out (..., query, d_v).
     """
@@ -102,7 +104,7 @@ def fused_attention(
         bias = bias if mask is None else torch.where(mask, bias, -torch.inf)
         mask = bias.to(Q.dtype)
     return F.scaled_dot_product_attention(
-        Q, K, V, mask, dropout, is_causal, enable_gqa=_is_grouped(Q, K)
+        Q, K, V, mask, float(dropout), is_causal, enable_gqa=_is_grouped(Q, K)
     )
 
 

@@ -15,7 +15,6 @@ from headwise._check import (
     check_kind,
     check_shape,
     check_sizes,
-    check_tensor,
     check_where,
     check_whole,
     check_window,
@@ -135,7 +134,7 @@ class KeyValueCache:
         """
         _check_layer(layer)
         for name, x in (("query", query), ("key", key), ("value", value)):
-            check_tensor(name, x)
+            check_shape(name, x, ("batch", "length", "width"))
         if self.fixed is (key is query):
             raise ValueError(
                 "cache: got a fixed one for self-attention, whose key is its query, expected a "

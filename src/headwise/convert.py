@@ -56,6 +56,12 @@ def convert(source: nn.Module, target: Target) -> Target:
             raise ValueError(
                 f"target: got {name} without a bias, expected one, since the source's is not zero"
             )
+        for x, into in zip(new, old, strict=True):
+            if x is not None and into is not None and not _fits(x, into.dtype):
+                raise ValueError(
+                    f"target: got {name} of {into.dtype}, expected one that holds the source's "
+                    f"{x.abs().max():.3g}"
+                )
     for name, new in theirs.items():
         ours[name].weight.copy_(new.weight)
         bias = ours[name].bias
@@ -73,6 +79,11 @@ def head_count(module: nn.Module) -> int:
     """How many heads the module has; a single head is one."""
     _check_form("module", module)
     return int(getattr(module, "num_heads", 1))
+
+
+def _fits(x: Tensor, dtype: torch.dtype) -> bool:
+    """Whether no number of x becomes infinite in this dtype."""
+    return bool((x.to(dtype).isfinite() == x.isfinite()).all())
 
 
 def _projections(name: str, module: nn.Module) -> dict[str, Projection]:

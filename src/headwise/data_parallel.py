@@ -57,11 +57,13 @@ def _check_group(timeout: float) -> None:
     if "RANK" not in os.environ:
         return
     for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
-        if name not in os.environ:
+        if not os.environ.get(name):
             raise ValueError(f"{name}: got none beside RANK, expected what torchrun sets")
     rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    check_sizes(WORLD_SIZE=world_size, most=2**31 - 1)
     if rank >= world_size:
         raise ValueError(f"RANK: got {rank}, expected one below WORLD_SIZE = {world_size}")
+    check_whole("MASTER_PORT", int(os.environ["MASTER_PORT"]), 0, 2**16 - 1, "a port")
 
 
 @check_first(_check_group)
@@ -110,7 +112,7 @@ def joined(timeout: float) -> Iterator[torch.device]:
 def whole_batch(step: int) -> Tensor:
     """The tokens of one step, (batch, seq_len), the same in every process."""
     check_whole("step", step, 0, 2**63 - 1)
-    generator = torch.Generator().manual_seed(step)
+    generator = torch.Generator().manual_seed(int(step))
     return torch.randint(FIRST, VOCAB, (BATCH, SEQ_LEN), generator=generator)
 
 
@@ -148,7 +150,10 @@ def reversal_loss(model: nn.Module, tokens: Tensor) -> Tensor:
         raise ValueError("tokens: got none, expected some")
     target = tokens.flip(1)
     so_far = F.pad(target[:, :-1], (1, 0), value=BOS)  # (batch, seq_len)
-    logits = model(tokens, so_far)  # (batch, seq_len, vocab)
+    try:
+        logits = model(tokens, so_far)  # (batch, seq_len, vocab)
+    except TypeError as error:
+        raise TypeError(f"model: got {kind(model)}, expected a Transformer: {error}") from error
     check_shape("model", logits, (*tokens.shape, VOCAB))
     check_floating("model", logits.dtype)
     return F.cross_entropy(logits.flatten(0, 1), target.flatten())

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import (
+    FLOATS,
     LONGEST,
     as_boolean,
     check_counts,
@@ -42,6 +43,7 @@ from headwise._check import (
     check_values,
     check_whole,
     may_hold,
+    plain,
     show,
 )
 
@@ -58,7 +60,7 @@ def causal_mask(
     check_lengths(seq_len=seq_len, key_len=key_len)
     check_place(device)
     visible = torch.ones(seq_len, key_len, dtype=torch.bool, device=device)
-    return visible.tril(key_len - seq_len)  # (seq_len, key_len)
+    return visible.tril(plain(key_len) - plain(seq_len))  # (seq_len, key_len)
 
 
 def padding_mask(lengths: Tensor, seq_len: int | None = None) -> Tensor:
@@ -142,6 +144,7 @@ def from_attn_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
     """
     _check_boolean("attn_mask", attn_mask)
     check_sizes(num_heads=num_heads)
+    num_heads = plain(num_heads)
     if attn_mask.dim() == 2:
         return ~attn_mask
     check_shape("attn_mask", attn_mask, ("batch * num_heads", "query", "key"))
@@ -179,7 +182,7 @@ def from_additive(additive: Tensor) -> Tensor:
     Other numbers are a bias rather than a mask, and raise a ValueError.
     """
     check_tensor("additive", additive)
-    if not additive.is_floating_point():
+    if additive.dtype not in FLOATS:
         raise ValueError(f"additive: got dtype {additive.dtype}, expected a floating one")
     _check_axes("additive", additive)
     hidden = additive <= torch.finfo(additive.dtype).min

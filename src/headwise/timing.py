@@ -97,7 +97,7 @@ def measure(
     check_each("shape", shape, object, expected="the sizes (..., seq_len, d_k)")
     for size in shape:
         check_whole("shape", size, 1, LARGEST_OF_FLOATS, "a size")
-    if len(shape) < 2 or math.prod(shape) > LARGEST_OF_FLOATS:
+    if len(shape) < 2 or math.prod(map(int, shape)) > LARGEST_OF_FLOATS:
         raise ValueError(f"shape: got {show(shape)}, expected sizes (..., seq_len, d_k) that fit")
     check_floating("dtype", dtype)
     Q, K, V = torch.randn(3, *shape, device=device, dtype=dtype, requires_grad=True)
@@ -122,6 +122,8 @@ def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> st
     """Costs as a Markdown table: times relative to the first kernel that ran, memory in MiB."""
     _check_costs(costs)
     check_kind("machine", machine, str)
+    if not machine.isprintable():
+        raise ValueError(f"machine: got {machine!r}, expected a name in one line")
     check_kind("date", date, datetime.date)
     lines = ["| machine | torch | date | kernel | time | memory |", "|---|---|---|---|---|---|"]
     first = next((cost.seconds for cost in costs.values() if isinstance(cost, Cost)), 1.0)
@@ -132,7 +134,8 @@ def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> st
             spent, peak = cost, None
         memory = "–" if peak is None else f"{peak / 2**20:.0f} MiB"
         cells = (machine, torch.__version__, str(date), kernel, spent, memory)
-        lines.append(f"| {' | '.join(cells)} |")
+        shown = (" ".join(cell.split()).replace("|", r"\|") for cell in cells)
+        lines.append(f"| {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
@@ -145,7 +148,7 @@ def _check_costs(costs: dict[str, Cost | str]) -> None:
         if not isinstance(cost, Cost):
             continue
         check_kind("costs", cost.seconds, float, int, expected="seconds")
-        if not 0 < cost.seconds < math.inf:
+        if isinstance(cost.seconds, bool) or not 0 < cost.seconds < math.inf:
             raise ValueError(f"costs: got {cost.seconds} seconds, expected more than 0")
         if cost.peak is not None:
             check_whole("costs", cost.peak, 0, 2**63 - 1, "bytes")
@@ -160,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     device = own_device()
     shape = (4, 8, options.seq_len, 64)
     try:
-        check_sizes(seq_len=options.seq_len)
+        check_sizes(seq_len=options.seq_len, most=LARGEST_OF_FLOATS // (4 * 8 * 64))
         costs = measure(device, shape, getattr(torch, options.dtype))
     except (ValueError, RuntimeError) as error:  # a wrong length, or one too long for the memory
         parser.error(str(error))

@@ -4,13 +4,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from inspect import unwrap
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, unwrap
 from types import FrameType
 from typing import Any, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from headwise._check import check_callable, check_kind, check_whole, show
+
+PAUSES = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR  # called, such a function does not run
+EXPECTED = "one that is written in Python and runs when it is called"
 
 
 class Step(NamedTuple):
@@ -33,6 +36,12 @@ class Trace(tuple[Step, ...]):
         steps = tuple(steps)
         for step in steps:
             check_kind("steps", step, Step)
+            check_kind("steps", step.name, str, expected="steps with names")
+            check_kind("steps", step.shape, tuple, expected="steps with shapes")
+            for size in step.shape:
+                check_whole("steps", size, 0, 2**63 - 1, "sizes")
+            check_kind("steps", step.function, str, expected="steps in named functions")
+            check_whole("steps", step.depth, 0, 2**63 - 1, "depths")
         return super().__new__(cls, steps)
 
     def within(self, function: str) -> "Trace":
@@ -51,8 +60,8 @@ class Trace(tuple[Step, ...]):
         check_kind("names", names, Mapping, expected="sizes by name")
         for name, size in names.items():
             check_kind("names", name, str, expected="names in words")
-            if not name:
-                raise ValueError("names: got '', expected names in words")
+            if not name.isprintable() or not name:
+                raise ValueError(f"names: got {name!r}, expected names in words")
             check_whole(f"names[{name!r}]", size, 1, 2**63 - 1)
             if size in words:
                 raise ValueError(
@@ -89,15 +98,20 @@ def trace(function: Callable[..., object], *args: Any, **kwargs: Any) -> Trace:
     an underscore are left out. What the function computes is not affected.
 
     Variables are looked at between lines: what one was in the middle of a line is not seen. What
-    is not written in Python has no variables to look at, and raises a ValueError.
+    is not written in Python has no variables to look at, and a generator does not run when it is
+    called: both raise a ValueError.
     """
     check_callable("function", function)
     called = function
     while isinstance(called, partial):
         called = called.func
+    if isinstance(called, nn.Module):
+        called = called.forward  # which may be inherited, and then stands in another module
     called = unwrap(called)  # a decorated function, without its decoration
     home = getattr(called, "__module__", None)
     entry = getattr(called, "__code__", None) or getattr(type(called).__call__, "__code__", None)
+    if entry is None or entry.co_flags & PAUSES:
+        raise ValueError(f"function: got {function!r}, expected {EXPECTED}")
     events: list[_Event] = []
 
     # Coverage is itself a trace function, so it cannot see this one at work.
@@ -123,7 +137,7 @@ def trace(function: Callable[..., object], *args: Any, **kwargs: Any) -> Trace:
     finally:
         sys.settrace(before)
     if not events:
-        raise ValueError(f"function: got {function!r}, expected one that is written in Python")
+        raise ValueError(f"function: got {function!r}, expected {EXPECTED}")
     return Trace(_steps(events))
 
 

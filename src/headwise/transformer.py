@@ -16,6 +16,7 @@ from headwise._check import (
     check_kind,
     check_lengths,
     check_positions,
+    check_readable,
     check_shape,
     check_sizes,
     check_start,
@@ -109,7 +110,7 @@ class Decoder(nn.Module):
         for part in cache:
             part.check_parts("cache")
         lengths = [part.own.length for part in cache]
-        if len(set(map(id, cache))) != len(self.layers) or len(set(lengths)) > 1:
+        if not len(set(map(id, cache))) == len(cache) == len(self.layers) or len(set(lengths)) > 1:
             raise ValueError(
                 f"cache: got parts of lengths {lengths}, "
                 f"expected {len(self.layers)} parts of one length"
@@ -198,7 +199,7 @@ class Transformer(nn.Module):
 
         self.src_embedding, self.src_positions = nn.Embedding(src_vocab, d_model), positions()
         self.tgt_embedding, self.tgt_positions = nn.Embedding(tgt_vocab, d_model), positions()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(float(dropout))
 
         size = (d_model, num_heads, d_ff)
         self.encoder = Encoder(
@@ -220,7 +221,7 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
             elif isinstance(module, nn.Embedding):
                 # After × √d_model an embedding is then about as large as a positional code.
-                nn.init.normal_(module.weight, std=d_model**-0.5)
+                nn.init.normal_(module.weight, std=self.d_model**-0.5)
         if tie_weights:
             self.W_vocab.weight = self.tgt_embedding.weight
 
@@ -341,6 +342,7 @@ class Transformer(nn.Module):
             need_logits: also return what they were chosen by, (batch, new_len, tgt_vocab).
         """
         self._check_src(src, src_lengths)
+        check_readable("src", src)
         self.check_writing(max_len, bos, eos)
         check_flags(use_cache=use_cache, need_logits=need_logits)
         model = without_dropout(self)

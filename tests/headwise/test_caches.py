@@ -121,8 +121,9 @@ def test_decoder_without_a_memory_is_refused(call: Callable[..., Tensor]) -> Non
 
 def test_parts_of_a_cache_have_to_be_different_ones() -> None:
     stack = Decoder([DecoderLayer(8, 2) for _ in range(2)])
-    with pytest.raises(ValueError, match="cache: got parts of lengths"):
-        stack(X, MEMORY, cache=[LayerCache()] * 2)
+    for cache in ([LayerCache()] * 2, stack.new_cache() * 2):
+        with pytest.raises(ValueError, match="cache: got parts of lengths"):
+            stack(X, MEMORY, cache=cache)
 
 
 # Copies
@@ -203,6 +204,14 @@ def test_keys_by_hand_that_do_not_fit_are_refused(K: Any) -> None:
     cache.K = K
     with pytest.raises((ValueError, TypeError), match="cache: got"):
         module(X[:, 2:], cache=cache)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 4)])
+def test_key_without_its_axes_is_refused_where_keys_are_kept(shape: tuple[int, ...]) -> None:
+    module, cache = MultiHeadAttention(8, 2), KeyValueCache(fixed=True)
+    module(X, MEMORY, cache=cache)
+    with pytest.raises(ValueError, match=r"key: got shape .*, expected \(batch, length, width\)"):
+        cache.recall(module, X, torch.ones(shape), MEMORY)
 
 
 def test_fixed_cache_of_another_dtype_is_refused_by_its_name() -> None:

@@ -263,3 +263,15 @@ def test_option_that_no_other_form_has_is_refused(options: dict[str, Any], named
     for source, target, name in ((special, plain, "source"), (plain, special, "target")):
         with pytest.raises(ValueError, match=f"{name}: got MultiHeadAttention with {named}, exp"):
             convert(source, target)
+
+
+@pytest.mark.parametrize("part", ["weight", "bias"])
+def test_target_that_cannot_hold_the_numbers_is_refused(part: str) -> None:
+    source, target = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2).half()
+    nn.init.constant_(getattr(source.W_v, part), 1e6)
+    before = [p.clone() for p in target.parameters()]
+    with pytest.raises(ValueError, match=r"target: got W_v of torch.float16, expected .* 1e\+06"):
+        convert(source, target)
+    assert all(map(torch.equal, before, target.parameters()))
+    getattr(source.W_v, part).data.fill_(torch.inf)  # which every dtype holds
+    assert getattr(convert(source, target).W_v, part).isinf().all()

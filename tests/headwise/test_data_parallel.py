@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+from torch import nn
 
 from headwise import data_parallel
 from headwise.data_parallel import (
@@ -289,6 +290,10 @@ GROUP = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_POR
         ([], {"LOCAL_RANK": "x"}, "LOCAL_RANK: got 'x', expected a whole number"),
         ([], {"RANK": "0"}, "WORLD_SIZE: got none beside RANK, expected what torchrun sets"),
         ([], {**GROUP, "RANK": "1"}, "RANK: got 1, expected one below WORLD_SIZE = 1"),
+        ([], {**GROUP, "WORLD_SIZE": "0"}, "WORLD_SIZE: got 0, expected a whole number of at"),
+        ([], {**GROUP, "WORLD_SIZE": "9" * 30}, "WORLD_SIZE: got 9"),
+        ([], {**GROUP, "MASTER_ADDR": ""}, "MASTER_ADDR: got none beside RANK"),
+        ([], {**GROUP, "MASTER_PORT": "99999"}, "MASTER_PORT: got 99999, expected a port of at"),
         ([], {**GROUP, "WORLD_SIZE": "3"}, "WORLD_SIZE: got 3, expected a divisor of 16 rows"),
     ],
 )
@@ -324,3 +329,8 @@ def test_small_model_leaves_the_callers_random_numbers_alone() -> None:
 def test_nothing_to_reverse_is_refused() -> None:
     with pytest.raises(ValueError, match="tokens: got none, expected some"):
         reversal_loss(small_model(), torch.zeros(2, 0, dtype=torch.long))
+
+
+def test_model_that_takes_something_else_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="model: got a Linear, expected a Transformer"):
+        reversal_loss(nn.Linear(2, 2), torch.tensor([[2, 3]]))

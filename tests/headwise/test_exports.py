@@ -1,15 +1,18 @@
 """Every module and converter can be exported, traced, compiled, vmapped and faked.
 
 Where values cannot be read, the checks that need them are left out. What cannot be done says so
-in its docstring: padding_mask without a length, and convert, read values to do their work.
+in its docstring: padding_mask without a length, convert and Transformer.generate read values to do
+their work.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 import torch
+from right_calls import MODULES, public
 from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
@@ -152,6 +155,13 @@ CASES = {
     "Transformer, lengths": Case(
         lambda: lengths_of(transformer()), tokens_and_lengths, ((1,), (1,), ())
     ),
+    "Transformer, decode": Case(
+        lambda: (lambda t: Wrapped(lambda tgt, memory: t.decode(tgt, memory, None), t))(
+            transformer()
+        ),
+        lambda n: (tokens(n)[0], *x(n)),
+        TWO,
+    ),
     "SeparateInputs": Case(layer(SeparateInputs), three, THREE),
     "MethodSteps": Case(layer(MethodSteps), three, THREE),
     "FoldedHeads": Case(
@@ -222,6 +232,20 @@ CASES = {
     },
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def test_every_module_and_every_function_of_tensors_has_a_case() -> None:
+    found = {name: thing for module in MODULES for name, thing in public(module).items()}
+    modules = {
+        name
+        for name, thing in found.items()
+        if inspect.isclass(thing) and issubclass(thing, nn.Module)
+    }
+    functions = {name for name in found if name.startswith(("attention.", "heads.", "masks."))}
+    missing = {name.split(".")[1] for name in modules | functions} - {
+        name.partition(",")[0] for name in CASES
+    }
+    assert not missing
 
 
 def ready(case: Case) -> nn.Module:

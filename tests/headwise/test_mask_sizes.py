@@ -1,4 +1,4 @@
-"""Masks of which nobody could make use: too large for any memory, or with too few axes."""
+"""Masks of which nobody could make use: too large, with too few axes, or of odd dtypes."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,10 @@ from torch import Tensor
 from headwise import causal_mask, combine, padding_mask
 from headwise.masks import (
     from_additive,
+    from_attention_mask,
     from_one_hides,
     from_sdpa,
+    from_valid_lens,
     from_zero_hides,
     to_additive,
     to_attn_mask,
@@ -45,3 +47,25 @@ def test_mask_needs_an_axis_for_queries_and_one_for_keys(mask: Tensor) -> None:
     for call in calls:
         with pytest.raises(ValueError, match=r"\w+: got shape .*, expected \(..., query, key\)"):
             call()
+
+
+@pytest.mark.parametrize("dtype", [torch.bits8, torch.float8_e5m2])
+def test_numbers_that_cannot_be_computed_with_are_refused(dtype: torch.dtype) -> None:
+    numbers = torch.ones(2, 3, dtype=torch.uint8).view(dtype)
+    calls = {
+        "lengths": lambda: padding_mask(numbers[0], 3),
+        "valid_lens": lambda: from_valid_lens(numbers, 3),
+        "additive": lambda: from_additive(numbers),
+        "zero_hides": lambda: from_zero_hides(numbers),
+        "attention_mask": lambda: from_attention_mask(numbers),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"{name}: got"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", [torch.uint4, torch.int4, torch.bits8, torch.float8_e5m2])
+def test_mask_is_made_of_numbers_that_can_be_computed_with(dtype: torch.dtype) -> None:
+    for convert in (to_zero_hides, to_one_hides):
+        with pytest.raises(ValueError, match=f"dtype: got {dtype}, expected"):
+            convert(causal_mask(3), dtype)

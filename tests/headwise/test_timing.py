@@ -82,6 +82,17 @@ def test_table_where_no_kernel_ran_says_why_for_each() -> None:
     assert rows[2].endswith("| a | out of memory | – |")
 
 
+def test_reason_keeps_to_its_cell() -> None:
+    rows = table({"a": "this | that\nand more"}, "a|b", datetime.date(2024, 2, 29)).splitlines()
+    assert rows[2].startswith(r"| a\|b |") and rows[2].endswith(r"| this \| that and more | – |")
+    assert len(rows) == 3
+
+
+def test_machine_has_a_name_in_one_line() -> None:
+    with pytest.raises(ValueError, match=r"machine: got 'a\\nb'"):
+        table({}, "a\nb", datetime.date(2024, 2, 29))
+
+
 def test_device_that_does_not_compute_is_refused() -> None:
     far = torch.device("meta")
     calls = (
@@ -102,6 +113,7 @@ def test_device_that_does_not_compute_is_refused() -> None:
         ({"a": Cost("1", None)}, TypeError, "got '1', expected seconds"),  # type: ignore[arg-type]
         ({"a": Cost(0.0, None)}, ValueError, "got 0.0 seconds, expected more than 0"),
         ({"a": Cost(math.nan, None)}, ValueError, "got nan seconds"),
+        ({"a": Cost(True, None)}, ValueError, "got True seconds"),
         ({"a": Cost(1.0, -5)}, ValueError, "got -5, expected bytes"),
     ],
 )
@@ -126,7 +138,7 @@ def test_shape_that_no_kernel_could_take_is_refused(shape: tuple[int, ...]) -> N
         (["--seq-len", "-1"], "seq_len: got -1, expected a whole number of at least 1"),
         (["--seq-len", "0"], "seq_len: got 0, expected a whole number of at least 1"),
         (["--seq-len", "x"], "argument --seq-len: invalid int value: 'x'"),
-        (["--seq-len", str(10**12)], "shape: got"),
+        (["--seq-len", str(10**12)], "seq_len: got 1000000000000, expected a whole number of at"),
         (["--dtype", "int8"], "argument --dtype: invalid choice"),
     ],
 )

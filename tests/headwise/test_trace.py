@@ -1,7 +1,9 @@
 """Traces: which names and shapes they give, and that they change nothing."""
 
 import sys
-from functools import partial
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import Any
 
 import pytest
 import torch
@@ -220,5 +222,49 @@ def test_trace_is_made_of_steps() -> None:
 
 
 def test_name_of_a_size_has_letters() -> None:
-    with pytest.raises(ValueError, match="names: got '', expected names in words"):
-        trace(lambda x: x, X).markdown({"": 2})
+    for name in ("", "a\nb"):
+        with pytest.raises(ValueError, match=r"names: got .*, expected names in words"):
+            trace(lambda x: x, X).markdown({name: 2})
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step(5, (1,), "f", 0),
+        Step("x", [1], "f", 0),
+        Step("x", ("one",), "f", 0),
+        Step("x", (-1,), "f", 0),
+        Step("x", (1,), None, 0),
+        Step("x", (1,), "f", "0"),
+    ],
+)
+def test_step_of_a_trace_has_a_name_a_shape_and_a_place(step: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^steps: got"):
+        Trace([step])
+
+
+def test_what_pauses_or_is_not_written_in_python_is_refused_before_it_runs() -> None:
+    ran = []
+
+    def waits(x: Tensor) -> Iterator[Tensor]:
+        ran.append(x)
+        yield x
+
+    for function in (waits, ran.append):
+        with pytest.raises(ValueError, match=r"^function: got .* runs when it is called"):
+            trace(function, torch.ones(2))
+    assert ran == []
+
+
+def test_function_that_did_not_have_to_run_is_refused() -> None:
+    remembered = lru_cache(doubled)
+    remembered(X)
+    with pytest.raises(ValueError, match=r"^function: got .* runs when it is called"):
+        trace(remembered, X)
+
+
+def test_module_that_inherits_its_forward_is_traced() -> None:
+    class Mine(nn.Linear):
+        pass
+
+    assert [step.name for step in trace(Mine(12, 3), X)] == ["input", "return"]

@@ -199,3 +199,9 @@ def test_nothing_else_than_a_token_is_visible(tokens: list[list[int]]) -> None:
         model().visible(torch.tensor(tokens))
     with pytest.raises(ValueError, match=r"tokens: got dtype torch.int8"):  # it would wrap round
         model().visible(torch.tensor([[1]], dtype=torch.int8))
+
+
+def test_generation_needs_tokens_with_values() -> None:
+    far = Transformer(9, 9, d_model=8, num_heads=2, num_layers=1).to("meta")
+    with pytest.raises(ValueError, match="src: got a tensor on the meta device"):
+        far.generate(torch.ones(1, 2, dtype=torch.long, device="meta"), 3, 1, 2)

@@ -12,6 +12,7 @@ from headwise.drawing.rounding import NOTHING, two_decimals
 # The share of the hue in a full cell. The ground shows through the rest, so that a number written
 # in the page's own ink stays readable on it.
 FULL = 0.55
+MOST = 2**22  # cells: half a minute and 8 MB
 
 
 def panels_of(name: str, x: Tensor) -> Tensor:
@@ -21,6 +22,8 @@ def panels_of(name: str, x: Tensor) -> Tensor:
         raise ValueError(
             f"{name}: got shape {show(x.shape)}, expected two or three axes, not empty"
         )
+    if x.numel() > MOST:
+        raise ValueError(f"{name}: got shape {show(x.shape)}, expected at most {MOST:,} numbers")
     panels = real_numbers(name, x)
     return panels if x.dim() == 3 else panels[None]
 

@@ -48,8 +48,9 @@ def real_numbers(argument: str, x: Tensor, where: str = "") -> Tensor:
     where: what to add to a message, such as " in 'loss'".
     """
     check_tensor(argument, x)
-    if x.is_complex() or x.is_quantized:
-        raise ValueError(f"{argument}: got dtype {x.dtype}{where}, expected real numbers")
+    if x.is_complex() or x.is_quantized or x.is_nested:
+        got = "a nested tensor" if x.is_nested else f"dtype {x.dtype}"
+        raise ValueError(f"{argument}: got {got}{where}, expected real numbers")
     if x.is_meta:
         raise ValueError(f"{argument}: got a tensor on the meta device{where}, expected numbers")
     if x.numel() == 0:

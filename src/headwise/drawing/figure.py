@@ -32,6 +32,10 @@ class Figure:
     def __post_init__(self) -> None:
         """Words are words, and of a known language."""
         check_text("svg", self.svg)
+        try:
+            self.svg.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"svg: got {error}, expected what a file can hold") from error
         check_text("alt", self.alt)
         choose(PUNCTUATION, self.lang)
         if self.twin is not None:
@@ -41,9 +45,12 @@ class Figure:
         """Write the SVG to a file, whose directory is there."""
         if not isinstance(path, str | Path):
             raise TypeError(f"path: got {called(path)}, expected a path")
-        if Path(path).is_dir() or not Path(path).parent.is_dir():
-            raise ValueError(f"path: got {str(path)!r}, expected a file in a directory that exists")
-        Path(path).write_text(self.svg + "\n", encoding="utf-8")
+        try:
+            Path(path).write_text(self.svg + "\n", encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"path: got {str(path)!r}, expected a file in a directory that exists: {error}"
+            ) from error
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         bundle: dict[str, Any] = {"image/svg+xml": self.svg, "text/plain": self.alt}

@@ -1,7 +1,7 @@
 """The data flow of an attention module, one head or several, from its trace."""
 
 from headwise._check import show
-from headwise.drawing.checks import called, check_kind
+from headwise.drawing.checks import check_kind
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import Sheet, hue_of
 from headwise.drawing.words import choose
@@ -56,9 +56,10 @@ def flow(steps: Trace, *, lang: str = "en") -> Figure:
         if not found:
             raise ValueError(f"steps: got no {name}, expected a trace of x, Q, K, V, … and out")
         for shape in found:
-            if not isinstance(shape, tuple) or len(shape) not in (3, 4):
-                got = show(shape) if isinstance(shape, tuple) else called(shape)
-                raise ValueError(f"steps: got {got} for {name}, expected three or four axes")
+            if len(shape) not in (3, 4):
+                raise ValueError(
+                    f"steps: got {show(shape)} for {name}, expected three or four axes"
+                )
     x, Q, out = shapes["x"][0], shapes["Q"], shapes["out"]
     scores, weights = shapes["scores"][0], shapes["weights"][0]
     # Several heads show first the projection and then the split; out is merged and projected.
@@ -69,6 +70,10 @@ def flow(steps: Trace, *, lang: str = "en") -> Figure:
         )
     if not Q == shapes["K"] == shapes["V"]:
         raise ValueError("steps: got Q, K and V of different shapes, expected the same")
+    whole = [(*shape[:2], len(shape)) for shape in (x, Q[0], *out)]  # batch and length
+    split = [shape[:-1] for shape in (scores, Q[-1], gathered[0])]  # with the heads, if several
+    if weights != scores or whole != [(*x[:2], 3)] * 4 or split != split[:1] * 3:
+        raise ValueError("steps: got shapes that do not fit together, expected those of one trace")
 
     sheet = Sheet()
     sheet.tensor(118.0, 1.0, 104.0, "x", show(x))
@@ -95,8 +100,8 @@ def flow(steps: Trace, *, lang: str = "en") -> Figure:
         alt += words["scored"].format(show(scores), show(weights), show(gathered[0]))
     else:
         num_heads = scores[1]
-        if num_heads > len(HUES):
-            raise ValueError(f"steps: got {num_heads} heads, expected at most {len(HUES)}")
+        if not 1 <= num_heads <= len(HUES):
+            raise ValueError(f"steps: got {num_heads} heads, expected 1 to {len(HUES)}")
         title = words["many"].format(num_heads)
         lane = (337 - 8 * (num_heads - 1)) / num_heads
         for i in range(3):

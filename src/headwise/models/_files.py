@@ -16,10 +16,11 @@ def check_out(out: str | Path) -> Path:
     path = Path(out)
     if path.suffix != ".pt" or "\0" in str(path):
         raise ValueError(f"out: got {str(path)!r}, expected a name that ends in .pt")
-    if not path.parent.is_dir():
+    # Unlike Path's own, os.path.isdir does not raise where a name is too long.
+    if not os.path.isdir(path.parent):
         raise ValueError(f"out: got {path}, expected a directory {path.parent} to be there")
     for file in (path, *(path.with_suffix(suffix) for suffix in (".json", ".part", ".lock"))):
-        if file.is_dir():
+        if os.path.isdir(file):
             raise ValueError(f"out: got {path}, expected no directory {file} to be there")
     return path
 
@@ -28,7 +29,11 @@ def check_out(out: str | Path) -> Path:
 def alone(path: Path) -> Iterator[None]:
     """Nobody else trains into this file meanwhile; the lock ends with the process, however."""
     lock = path.with_suffix(".lock")
-    with lock.open("wb") as file:
+    try:
+        file = lock.open("wb")
+    except OSError as error:
+        raise ValueError(f"out: got {path}, expected a place to write to: {error}") from error
+    with file:
         try:
             _lock(file)
         except OSError:

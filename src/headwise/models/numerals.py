@@ -32,8 +32,7 @@ def to_chinese(n: int) -> str:
       only end a group and the next one has its thousands: 203000 is 二十万三千.
     - 2 is 二 everywhere. 10 to 19 are 十 to 十九 at the front, and 一十 to 一十九 inside.
     """
-    _check_number(n)
-    return _spell(n) or "零"
+    return _spell(_checked(n)) or "零"
 
 
 def _spell(n: int, *, every_zero: bool = False) -> str:
@@ -58,7 +57,7 @@ def _spell(n: int, *, every_zero: bool = False) -> str:
 
 def to_english(n: int) -> str:
     """The number in English words, without "and" and hyphens: 235 is two hundred thirty five."""
-    _check_number(n)
+    n = _checked(n)
     words: list[str] = []
     for power in (2, 1, 0):
         hundreds, rest = divmod(n // 1000**power % 1000, 100)
@@ -120,5 +119,6 @@ def parse_chinese(text: str) -> int:
     return n
 
 
-def _check_number(n: int) -> None:
+def _checked(n: int) -> int:
     check_whole("n", n, 0, LARGEST)
+    return int(n)

@@ -11,14 +11,16 @@ side and word by word on the other, and none of the rules that made them.
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import torch
 from torch import Tensor
 
 from headwise._check import (
+    check_alike,
     check_each,
     check_flags,
+    check_floating,
     check_kind,
     check_readable,
     check_tokens,
@@ -107,6 +109,10 @@ def load(path: str | Path = CHECKPOINT) -> Transformer:
         model = _model()
     try:
         model.load_state_dict(torch.load(path, weights_only=True), assign=True)
+        for weight in model.parameters():
+            check_readable("weight", weight)
+            check_alike("weight", weight, "the first", model.src_embedding.weight)
+            check_floating("dtype", weight.dtype)
     except Exception as error:  # what comes out of a file may be of any kind
         raise ValueError(f"path: got {path}, expected the weights of a translator") from error
     return model.eval()
@@ -149,6 +155,14 @@ def say(model: Transformer, texts: Sequence[str], *, use_cache: bool = True) -> 
     return decode_words(tokens)
 
 
+def _lines(file: TextIO) -> list[str]:
+    """The lines of a file in which something stands."""
+    try:
+        return [line for line in file if line.strip()]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"text: got bytes that are not {error.encoding}, expected it") from error
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0 if all went well, 2 with one line of why if the input was wrong."""
     from headwise.models import translator_training as training  # it needs this module itself
@@ -171,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.read(arguments)
     try:
         if options.command == "translate":
-            texts = options.text or [line for line in sys.stdin if line.strip()]
+            texts = options.text or _lines(sys.stdin)
             for words in translate(texts):
                 print(words)
         elif options.command == "evaluate":
@@ -186,7 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 resume=options.resume,
             )
     except (ValueError, OSError) as error:
-        print(f"headwise.models.translator: {error}", file=sys.stderr)
+        line = " ".join(str(error).splitlines())  # a path may break one
+        print(f"headwise.models.translator: {line}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

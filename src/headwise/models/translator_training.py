@@ -80,8 +80,7 @@ def draw(count: int, generator: torch.Generator) -> Tensor:
 
 def training_numbers(count: int, seed: int) -> Tensor:
     """Numbers to learn from, (count,): neither held out nor in a held-out range."""
-    _check_draw(count, seed)
-    generator = torch.Generator().manual_seed(seed)
+    count, generator = _draw_of(count, seed)
     numbers = torch.empty(0, dtype=torch.long)
     while len(numbers) < count:
         more = draw(count + count // 4, generator)
@@ -91,8 +90,7 @@ def training_numbers(count: int, seed: int) -> Tensor:
 
 def held_out_numbers(count: int, seed: int) -> Tensor:
     """Numbers for testing, all different and none ever learned from: (count,)."""
-    _check_draw(count, seed)
-    generator = torch.Generator().manual_seed(seed)
+    count, generator = _draw_of(count, seed)
     found: dict[int, None] = {}
     while len(found) < count:
         more = draw(10 * count, generator)
@@ -102,8 +100,7 @@ def held_out_numbers(count: int, seed: int) -> Tensor:
 
 def range_numbers(count: int, seed: int) -> Tensor:
     """Numbers from the held-out ranges, as many from each: (len(RANGES), count)."""
-    _check_draw(count, seed)
-    generator = torch.Generator().manual_seed(seed)
+    count, generator = _draw_of(count, seed)
     rows = [torch.randint(r.start, r.stop, (count,), generator=generator) for r in RANGES]
     return torch.stack(rows)  # (3, count)
 
@@ -172,9 +169,11 @@ def _checked(numbers: Tensor) -> Tensor:
     return numbers.long()
 
 
-def _check_draw(count: int, seed: int) -> None:
+def _draw_of(count: int, seed: int) -> tuple[int, torch.Generator]:
+    """How many numbers to draw, and what to draw them from."""
     check_sizes(count=count, most=MOST)
     check_whole("seed", seed, 0, 2**63 - 1)
+    return int(count), torch.Generator().manual_seed(int(seed))
 
 
 STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
@@ -183,7 +182,9 @@ STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
 def learning_rate(step: int, steps: int) -> float:
     """How far to go at this step of so many: up in the first tenth, then down along a cosine."""
     check_sizes(steps=steps)
+    steps = int(steps)
     check_whole("step", step, 0, steps - 1)
+    step = int(step)
     rising = max(1, steps // 10)
     done = (step - rising) / max(1, steps - rising)
     share = (step + 1) / rising if step < rising else (1 + math.cos(math.pi * done)) / 2
@@ -207,7 +208,7 @@ class Training:
         if model is not None:
             check_translator(model)
         self.model = new_model(seed) if model is None else model
-        self.seed, self.steps = seed, steps
+        self.seed, self.steps = int(seed), int(steps)
         self.losses: list[float] = []
         self.seconds = 0.0  # of work, whatever else the machine does
         self.optimizer = torch.optim.AdamW(
@@ -270,12 +271,39 @@ class Training:
             raise ValueError("other entries")
         if type(state["seed"]) is not int or type(state["steps"]) is not int:
             raise TypeError("seed and steps are whole numbers")
-        losses, seconds = [float(loss) for loss in state["losses"]], float(state["seconds"])
+        losses, seconds = list(state["losses"]), state["seconds"]
+        if {type(number) for number in (*losses, seconds)} != {float}:
+            raise TypeError("losses and seconds are floats")
         if len(losses) > self.steps or not 0 <= seconds < math.inf:
             raise ValueError("more losses than steps, or a time that cannot be")
+        for name, weight in self.model.state_dict().items():
+            _check_like(state["model"][name], weight)
+        _check_optimizer(state["optimizer"], self.optimizer, len(losses))
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.losses, self.seconds = losses, seconds
+
+
+def _check_optimizer(state: dict[str, Any], optimizer: torch.optim.Optimizer, steps: int) -> None:
+    """The state is that of such an optimizer after so many steps with each parameter."""
+    (group,), (own,) = state["param_groups"], optimizer.state_dict()["param_groups"]
+    if group | {"lr": 0.0} != own | {"lr": 0.0} or not 0 <= group["lr"] <= LEARNING_RATE:
+        raise ValueError("another optimizer")
+    if bool(state["state"]) is not bool(steps):
+        raise ValueError("averages without steps, or steps without averages")
+    for i, averages in state["state"].items():
+        weight = optimizer.param_groups[0]["params"][i]
+        _check_like(averages["exp_avg"], weight)
+        _check_like(averages["exp_avg_sq"], weight)
+        if averages["step"].item() != steps or averages["exp_avg_sq"].min() < 0:
+            raise ValueError("other steps, or averages that cannot be")
+
+
+def _check_like(x: Tensor, weight: Tensor) -> None:
+    """x could be a weight, or an average of its gradients."""
+    check_shape("tensor", x, weight.shape)
+    if x.dtype != weight.dtype or not x.isfinite().all():
+        raise ValueError("another dtype, or numbers that are not finite")
 
 
 def train(out: str | Path, *, seed: int, steps: int, count: int, resume: bool) -> None:

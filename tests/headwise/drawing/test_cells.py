@@ -52,3 +52,12 @@ def test_what_rounding_leaves_of_a_zero_has_no_hue() -> None:
     numbers = torch.tensor([[0.0, 1.0]], dtype=torch.float64)
     exact, noisy = (pictures(plot.heatmap(numbers + noise))[0] for noise in (0.0, -1e-9))
     assert exact.tobytes() == noisy.tobytes()
+
+
+def test_map_of_more_cells_than_anybody_waits_for_is_refused() -> None:
+    much = torch.zeros(1, 1).expand(2**11, 2**12)
+    for draw, name in ((plot.heatmap, "weights"), (plot.positions, "encoding")):
+        with pytest.raises(
+            ValueError, match=rf"{name}: got shape \(2048, 4096\), expected at most"
+        ):
+            draw(much)

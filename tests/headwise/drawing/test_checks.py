@@ -8,6 +8,7 @@ import pytest
 import torch
 from sample_figures import SRC, TGT, labels, model
 from torch import nn
+from torch.nested import nested_tensor
 
 from headwise.drawing import diagrams, plot
 from headwise.drawing.checks import real_list, real_numbers, strings
@@ -85,6 +86,7 @@ def test_what_is_of_another_kind_is_refused(argument: str, draw: Callable[[Any],
         (lambda: diagrams.split(X[:, :0], 2), "x: got 0 numbers, expected at least one"),
         (lambda: diagrams.merge(X[None, ..., :0]), "x: got 0 numbers, expected at least one"),
         (lambda: plot.heatmap(X[0].to("meta")), "weights: got a tensor on the meta device"),
+        (lambda: plot.heatmap(nested_tensor([X[0]], layout=torch.jagged)), "weights: got a nested"),
         (lambda: plot.heatmap(X[0] + 1e30**4), "weights: got numbers that are not finite"),
         (lambda: plot.heatmap(X[0].double() + 1e120), r"weights: got 1e\+120, expected numbers of"),
     ],

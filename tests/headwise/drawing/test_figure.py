@@ -105,6 +105,11 @@ def test_figure_is_saved_to_a_path_that_can_be_written(tmp_path: Path) -> None:
     for path in (None, 5, b"x.svg"):
         with pytest.raises(TypeError, match=r"path: got \w+, expected a path"):
             figure.save(path)  # type: ignore[arg-type]
-    for path in (tmp_path, tmp_path / "no" / "x.svg"):
+    for path in (tmp_path, tmp_path / "no" / "x.svg", "a\0b.svg", "a" * 5000):
         with pytest.raises(ValueError, match=r"path: got .*, expected a file in a directory"):
             figure.save(path)
+
+
+def test_figure_that_no_file_can_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"svg: got .*surrogates"):
+        Figure("<svg>\ud800</svg>", "a")

@@ -1,7 +1,5 @@
 """Data flow: the diagram shows the shapes of its trace, and refuses what it cannot draw."""
 
-from typing import Any
-
 import pytest
 import torch
 from svg_parts import elements, texts
@@ -38,7 +36,7 @@ def test_many_heads_stand_side_by_side(num_heads: int) -> None:
 
 
 def test_flow_refuses_more_heads_than_fit() -> None:
-    with pytest.raises(ValueError, match="steps: got 6 heads, expected at most 4"):
+    with pytest.raises(ValueError, match="steps: got 6 heads, expected 1 to 4"):
         diagrams.flow(trace(ParameterOnly(12, 6), torch.randn(1, 2, 12)))
 
 
@@ -72,14 +70,40 @@ def test_flow_refuses_values_of_another_width() -> None:
     [
         ((2, 3, 4), False, "got no out in attention"),
         ((), True, "for x, expected three or four"),
-        (None, True, "got None for x"),
     ],
 )
 def test_flow_refuses_steps_that_no_attention_takes(
-    shape: Any, gathered: bool, reason: str
+    shape: tuple[int, ...], gathered: bool, reason: str
 ) -> None:
     steps = [Step(name, shape, "forward", 0) for name in ("x", "Q", "K", "V", "out", "out")]
     inside = ("scores", "weights", *["out"] * gathered)
     steps += [Step(name, (2, 3, 3), "attention", 1) for name in inside]
     with pytest.raises(ValueError, match=f"steps: .*{reason}"):
         diagrams.flow(Trace(steps))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("weights", (3, 5, 5)),
+        ("weights", (3, 2, 5, 6)),
+        ("scores", (3, 0, 5, 5)),
+        ("scores", (3, 3, 5, 5)),
+        ("x", (3, 5, 12, 1)),
+        ("x", (3, 4, 12)),
+    ],
+)
+def test_flow_refuses_shapes_that_do_not_fit_together(name: str, shape: tuple[int, ...]) -> None:
+    steps = trace(ParameterOnly(12, 2), torch.randn(3, 5, 12))
+    wrong = Trace(step._replace(shape=shape) if step.name == name else step for step in steps)
+    with pytest.raises(ValueError, match="steps: got shapes that do not fit together"):
+        diagrams.flow(wrong)
+
+
+def test_flow_refuses_no_head_at_all() -> None:
+    empty = [
+        step._replace(shape=(3, 0, *step.shape[2:])) if len(step.shape) == 4 else step
+        for step in trace(ParameterOnly(12, 2), torch.randn(3, 5, 12))
+    ]
+    with pytest.raises(ValueError, match="steps: got 0 heads, expected 1 to 4"):
+        diagrams.flow(Trace(empty))

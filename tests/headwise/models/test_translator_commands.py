@@ -255,3 +255,37 @@ def test_weights_of_another_model_are_refused_by_name(tmp_path: Path) -> None:
     torch.save({"W_vocab.weight": torch.zeros(3)}, tmp_path / "own.pt")
     with pytest.raises(ValueError, match="path: got"):
         translator.load(tmp_path / "own.pt")
+
+
+@pytest.mark.parametrize("change", ["meta", "one in half", "complex", "sparse"])
+def test_weights_that_cannot_be_computed_with_are_refused_by_name(
+    change: str, tmp_path: Path
+) -> None:
+    weights = translator.new_model().state_dict()
+    name, first = next(iter(weights.items()))
+    if change in ("meta", "complex"):
+        to = "meta" if change == "meta" else torch.complex64
+        weights = {name: weight.to(to) for name, weight in weights.items()}
+    else:
+        weights[name] = first.half() if change == "one in half" else first.to_sparse()
+    torch.save(weights, tmp_path / "own.pt")
+    with pytest.raises(ValueError, match="path: got"):
+        translator.load(tmp_path / "own.pt")
+
+
+def test_place_that_cannot_be_written_to_is_noticed_before_training(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    out = str(tmp_path / f"{'a' * 300}.pt")
+    assert_refused(capsys, f"out: got {out}, expected a place to write to", "train", "--out", out)
+
+
+def test_lines_that_are_no_text_get_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8"))
+    assert_refused(capsys, "text: got bytes that are not utf-8", "translate")
+
+
+def test_line_break_in_a_path_breaks_no_line(capsys: Captured) -> None:
+    assert_refused(capsys, "out: got no such/x.pt, expected", "train", "--out", "no\nsuch/x.pt")

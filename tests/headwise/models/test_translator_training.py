@@ -1,5 +1,8 @@
 """Training the translator: which numbers are learned from, and the steps."""
 
+import copy
+import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -184,12 +187,43 @@ def test_fingerprint_reads_every_dtype_and_nothing_without_values() -> None:
         {"seconds": float("nan")},
         {"more": 1},
         {"seed": False},
+        {"losses": "12"},
+        {"losses": ["1.0"]},
+        {"losses": [1.0]},
+        {"seconds": "5"},
+        {"seconds": True},
     ],
 )
 def test_state_that_no_training_reaches_is_refused(change: dict[str, Any]) -> None:
     begun = training.Training(steps=2)
     with pytest.raises(ValueError, match="state: got a broken one"):
         begun.load_state_dict({**begun.state_dict(), **change})
+
+
+@pytest.mark.parametrize(
+    ("where", "change"),
+    [
+        (("model", "W_vocab.weight"), lambda x: x * math.nan),
+        (("model", "W_vocab.weight"), lambda x: x.double()),
+        (("optimizer", "state", 0, "exp_avg"), lambda x: x[:1]),
+        (("optimizer", "state", 0, "exp_avg_sq"), lambda x: x - 1),
+        (("optimizer", "state", 0, "step"), lambda x: x + 1),
+        (("optimizer", "param_groups", 0, "betas"), lambda x: (9.0, 9.0)),
+        (("optimizer", "param_groups", 0, "lr"), lambda x: math.nan),
+    ],
+)
+def test_state_with_numbers_of_another_training_is_refused(
+    where: tuple[Any, ...], change: Callable[[Any], object]
+) -> None:
+    begun = training.Training(steps=2)
+    begun.advance(1)
+    state = part = copy.deepcopy(begun.state_dict())
+    *before, last = where
+    for key in before:
+        part = part[key]
+    part[last] = change(part[last])
+    with pytest.raises(ValueError, match="state: got a broken one"):
+        begun.load_state_dict(state)
 
 
 def test_model_without_values_is_refused() -> None:
