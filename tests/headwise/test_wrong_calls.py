@@ -125,10 +125,14 @@ def wrong_arguments(call: Call) -> list[tuple[str, Wrong]]:
     return found
 
 
+def bits(x: Tensor) -> bytes:
+    return x.detach().numpy().tobytes()
+
+
 def state(call: Call) -> list[object]:
     """Everything that a refused call has no business to change."""
     marks: list[object] = [
-        torch.get_rng_state().tolist(),
+        bits(torch.get_rng_state()),
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
         torch.is_autocast_enabled("cpu"),
@@ -136,20 +140,24 @@ def state(call: Call) -> list[object]:
         torch.get_num_threads(),
         sys.gettrace(),
         signal.getsignal(signal.SIGTERM),
-        dict(sys.modules["matplotlib"].rcParams) if "matplotlib" in sys.modules else None,
+        dict.copy(sys.modules["matplotlib"].rcParams) if "matplotlib" in sys.modules else None,
     ]
     for thing in call.watched():
         if isinstance(thing, nn.Module):
             marks.append([module.training for module in thing.modules()])
-            marks.append([x.tolist() for x in thing.state_dict().values()])
+            marks.append([bits(x) for x in (*thing.parameters(), *thing.buffers())])
         parts = (thing.own, thing.memory) if isinstance(thing, LayerCache) else (thing,)
         marks += [(id(part.K), id(part.V)) for part in parts if isinstance(part, KeyValueCache)]
     return marks
 
 
-def problem(call: Call, changes: dict[str, Any], names: list[str]) -> str | None:
-    """What is wrong with how a wrong call ends, if anything; "accepted" if it does not fail."""
-    before = state(call)
+def problem(
+    call: Call, changes: dict[str, Any], names: list[str], before: list[object]
+) -> str | None:
+    """What is wrong with how a wrong call ends, if anything; "accepted" if it does not fail.
+
+    `before` is the state before it.
+    """
     try:
         call(**changes)
     except (ValueError, TypeError) as error:
@@ -183,12 +191,15 @@ def test_right_call_is_right(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(RIGHT))
 def test_wrong_call_is_refused_by_name_and_leaves_no_mark(name: str) -> None:
     call, problems = RIGHT[name](), []
-    for parameter, wrong in wrong_arguments(call):
+    wrongs = wrong_arguments(call)
+    before = state(call)
+    for parameter, wrong in wrongs:
         # Of two tensors that do not fit together, either may be named.
         names = [parameter] if wrong.rule in ("kind", "bytes", "None") else list(call.arguments)
-        if found := problem(call, {parameter: wrong.value}, names):
+        if found := problem(call, {parameter: wrong.value}, names, before):
             problems.append(f"{parameter}={wrong.value!r:.60} ({wrong.rule}): {found}")
             call = RIGHT[name]()
+            before = state(call)
     assert not problems, "\n".join(problems)
 
 
@@ -224,4 +235,4 @@ def test_odd_call_ends_right_or_is_refused_by_name_and_leaves_no_mark(data: st.D
         odd = [ODD[kind] for kind in allowed if kind in ODD]
         right = [call.arguments[parameter]] * (1 + len(wrongs))  # as often right as wrong
         changes[parameter] = data.draw(st.one_of(*odd, st.sampled_from(right + wrongs)))
-    assert problem(call, changes, list(call.arguments)) in (None, "accepted")
+    assert problem(call, changes, list(call.arguments), state(call)) in (None, "accepted")

@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import warm_python
+
 from proseproof.messages import Finding
 from proseproof.project import Project, check_project
 from proseproof.prover import PageProof
@@ -22,6 +24,11 @@ testpaths = ["README.md", "docs"]
 pages = ["README.md", "docs"]
 languages = { zh = "docs/zh", en = "docs/en" }
 """
+
+
+# What proves pages; the other plugins of this environment would only take their time to load.
+PLUGINS = ["pytest_codeblocks.plugin", "proseproof.pytest_plugin"]
+FOR_OPTION = {"-n": "xdist.plugin", "--cov": "pytest_cov.plugin"}
 
 
 class Site:
@@ -64,16 +71,30 @@ class Site:
     def findings_of_project(self) -> list[Finding]:
         return check_project(self.project)
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environ = {key: value for key, value in os.environ.items() if key != "COV_CORE_SOURCE"}
-        environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        return subprocess.run(
+    @staticmethod
+    def environ(arguments: tuple[str, ...]) -> dict[str, str]:
+        said = " ".join(["", *arguments])
+        loaded = [*PLUGINS, *(FOR_OPTION[one] for one in FOR_OPTION if f" {one}" in said)]
+        return {
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_PLUGINS": ",".join(loaded),
+        }
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """A module of Python, begun in this project."""
+        return subprocess.Popen(
             [sys.executable, "-m", *arguments],
             cwd=self.root,
-            env=environ,
-            capture_output=True,
+            env=self.environ(arguments),
+            stdout=subprocess.DEVNULL,
             text=True,
         )
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A module of Python, run to its end in this project."""
+        return warm_python.run(self.root, self.environ(arguments), *arguments)
 
 
 def places(findings: list[Finding]) -> list[str]:

@@ -2,7 +2,6 @@
 
 import importlib
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -210,11 +209,7 @@ def test_run_that_is_killed_leaves_nothing_half_done(kept: Site) -> None:
         "import lib",
         f"import time\nopen('{kept.root}/begun', 'w')\ntime.sleep(60)\nimport lib",
     )(kept)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "docs", "-q"],
-        cwd=kept.root,
-        stdout=subprocess.DEVNULL,
-    )
+    process = kept.start("pytest", "docs", "-q")
     for _ in range(600):  # until it is in the middle of the block
         if (kept.root / "begun").exists():
             break
@@ -228,10 +223,7 @@ def test_run_that_is_killed_leaves_nothing_half_done(kept: Site) -> None:
 
 def test_two_runs_at_once_both_end_right(kept: Site) -> None:
     replace("lib/deep.py", "value = 1", "value = 2")(kept)
-    both = [
-        subprocess.Popen([sys.executable, "-m", "pytest", "docs", "-q"], cwd=kept.root)
-        for _ in range(2)
-    ]
+    both = [kept.start("pytest", "docs", "-q") for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     assert prove(kept) == ([], "")
 

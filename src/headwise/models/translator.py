@@ -105,8 +105,7 @@ def _model() -> Transformer:
 def load(path: str | Path = CHECKPOINT) -> Transformer:
     """The trained translator: the one that comes with the library, or your own."""
     check_kind("path", path, str, Path)
-    with torch.device("meta"):  # nothing is drawn at random that is replaced at once
-        model = _model()
+    model = new_model()  # not on the meta device, which would load torch.compile for two seconds
     try:
         model.load_state_dict(torch.load(path, weights_only=True), assign=True)
         for weight in model.parameters():
