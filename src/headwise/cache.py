@@ -207,7 +207,9 @@ class KeyValueCache:
                 raise ValueError(f"other: got {name}={theirs}, expected {ours}, as here")
         self.K, self.V, self._seen, self.positions = other.K, other.V, other._seen, other.positions
         self._layer, self._source = other._layer, other._source
-        self._move_into(other._room[0])
+        room, own_K, own_V = other._room
+        by_hand = other.K is not own_K or other.V is not own_V
+        self._move_into(None if by_hand else room)
 
     # Memory allocated ahead
 

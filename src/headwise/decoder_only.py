@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from headwise._check import (
     ROWS,
-    being_traced,
     check_device,
     check_divides,
     check_each,
@@ -30,7 +29,6 @@ from headwise.positional import sinusoidal
 from headwise.rotary import Layout, Rotary
 
 POSITIONS = ("learned", "rotary", "sinusoidal", "alibi", "none")
-FEW = 64  # positions whose angles are remembered, as when a batch gets a token each
 
 
 class DecoderOnly(Writer):
@@ -98,7 +96,7 @@ class DecoderOnly(Writer):
         check_flags(tied=tied)
 
         width = d_model // num_heads if d_k is None else d_k
-        rotary = _SharedRotary(width, theta=theta, layout=layout, scale=scale)
+        rotary = Rotary(width, theta=theta, layout=layout, scale=scale)
 
         def attention() -> MultiHeadAttention:
             return MultiHeadAttention(
@@ -290,28 +288,3 @@ class DecoderOnly(Writer):
                 f"cache: got parts of lengths {lengths}, "
                 f"expected {len(self.blocks)} parts of one length"
             )
-
-
-class _SharedRotary(Rotary):
-    """Rotary positions of all blocks, whose angles are worked out once for all of them.
-
-    While a model writes, each call turns by one position for each text, and working out its angles
-    takes longer than turning by them.
-    """
-
-    _last: tuple[object, tuple[Tensor, Tensor]] | None = None
-
-    def _turns(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        hard_to_read = positions.device.type != "cpu" or positions.numel() > FEW
-        if hard_to_read or torch.compiler.is_compiling() or being_traced():
-            return super()._turns(positions, dtype)
-        try:
-            where = tuple(positions.flatten().tolist())
-        except RuntimeError:  # vmap and FakeTensorMode say so in errors of their own
-            return super()._turns(positions, dtype)
-        # What inference mode makes cannot be used outside it.
-        key = (where, positions.shape, dtype, torch.is_inference_mode_enabled())
-        last = self._last  # another thread may put its own there at any time
-        if last is None or last[0] != key:
-            last = self._last = key, super()._turns(positions, dtype)
-        return last[1]

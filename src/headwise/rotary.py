@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from headwise._check import (
+    being_traced,
     check_divides,
     check_floats,
     check_positive,
@@ -19,6 +20,7 @@ from headwise.positional import _widest
 
 Layout = Literal["halves", "pairs"]
 LAYOUTS = ("halves", "pairs")
+FEW = 64  # positions, as when a batch is continued by a token each
 
 
 class Rotary(nn.Module):
@@ -56,6 +58,7 @@ class Rotary(nn.Module):
         _check_layout(layout)
         self.d_k, self.rotary_dim = int(d_k), check_rotary_dim(d_k, rotary_dim)
         self.theta, self.layout, self.scale = float(theta), layout, float(scale)
+        self._last: tuple[object, tuple[Tensor, Tensor]] | None = None
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         """x, each vector turned to its position: the same shape.
@@ -67,29 +70,53 @@ class Rotary(nn.Module):
         check_shape("x", x, ("batch", "num_heads", "seq_len", self.d_k))
         check_floats("x", x)
         check_where("positions", positions, x.size(0), x.size(2), x)
-        cos, sin = self._turns(positions, torch.promote_types(x.dtype, torch.float32))
-        turned, rest = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
+        cos, sin = self._remembered(positions, torch.promote_types(x.dtype, torch.float32))
+        rest = None
+        if self.rotary_dim < self.d_k:
+            x, rest = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
         if self.layout == "halves":
-            a, b = turned.chunk(2, dim=-1)
+            partner = x.roll(self.rotary_dim // 2, -1)  # (batch, num_heads, seq_len, rotary_dim)
         else:
-            a, b = turned[..., 0::2], turned[..., 1::2]
-        a, b = a * cos - b * sin, b * cos + a * sin  # (batch, num_heads, seq_len, rotary_dim / 2)
-        if self.layout == "halves":
-            turned = torch.cat((a, b), dim=-1)
-        else:
-            turned = torch.stack((a, b), dim=-1).flatten(-2)
-        turned = turned.to(x.dtype)  # (batch, num_heads, seq_len, rotary_dim)
-        return torch.cat((turned, rest), dim=-1) if self.rotary_dim < self.d_k else turned
+            partner = torch.unflatten(x, -1, (-1, 2)).flip(-1).flatten(-2)
+        turned = (x * cos + partner * sin).to(x.dtype)  # (batch, num_heads, seq_len, rotary_dim)
+        return turned if rest is None else torch.cat((turned, rest), dim=-1)
+
+    def _remembered(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """`_turns`, worked out once for queries, keys and all layers that share this module.
+
+        While a model writes, that saves more than half of the time that turning takes.
+        """
+        hard_to_read = positions.device.type != "cpu" or positions.numel() > FEW
+        if hard_to_read or torch.compiler.is_compiling() or being_traced():
+            return self._turns(positions, dtype)
+        try:
+            where = tuple(positions.flatten().tolist())
+        except RuntimeError:  # vmap and FakeTensorMode say so in errors of their own
+            return self._turns(positions, dtype)
+        # What inference mode makes cannot be used outside it.
+        key = (where, positions.shape, dtype, torch.is_inference_mode_enabled())
+        last = self._last  # another thread may put its own there at any time
+        if last is None or last[0] != key:
+            last = self._last = key, self._turns(positions, dtype)
+        return last[1]
 
     def _turns(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Cosine and sine of every angle, each (..., 1, seq_len, rotary_dim / 2)."""
+        """What each column and its partner are multiplied by, (..., 1, seq_len, rotary_dim).
+
+        Of a pair, the first turns by its cosine and minus the sine of the second, the second by
+        its cosine and the sine of the first.
+        """
         # At position 100,000 single precision no longer knows the angle to three digits.
         exact = _widest(positions.device)
         exponents = torch.arange(0, self.rotary_dim, 2, dtype=exact, device=positions.device)
         frequencies = self.theta ** -(exponents / self.rotary_dim)  # (rotary_dim / 2,)
         where = positions.to(exact)[..., None] / self.scale
         angles = (where * frequencies).unsqueeze(-3)  # (..., 1, seq_len, rotary_dim / 2)
-        return angles.cos().to(dtype), angles.sin().to(dtype)
+        cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
+        if self.layout == "halves":
+            return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+        pairs = torch.stack((cos, cos), dim=-1), torch.stack((-sin, sin), dim=-1)
+        return pairs[0].flatten(-2), pairs[1].flatten(-2)
 
     def extra_repr(self) -> str:
         """All settings."""

@@ -289,3 +289,18 @@ def test_cache_of_a_layer_has_its_two_parts(part: Any) -> None:
         DecoderLayer(8, 2)(X, MEMORY, cache=cache)
     with pytest.raises((TypeError, ValueError), match=r"other.memory: got .*, expected"):
         LayerCache().update(cache)
+
+
+@torch.no_grad()
+def test_copy_keeps_what_was_replaced_by_hand() -> None:
+    """Its K and V lie elsewhere than the memory that was allocated ahead."""
+    torch.manual_seed(0)
+    mha, x = MultiHeadAttention(8, 2), torch.randn(2, 3, 8)
+    cache, other = KeyValueCache(max_len=6), KeyValueCache()
+    mha(x, is_causal=True, cache=cache)
+    assert cache.K is not None and cache.V is not None
+    cache.K, cache.V = cache.K.flip(0), cache.V.flip(0)  # as beams that change places do
+    cache = cache.copy()
+    mha(x.flip(0), is_causal=True, cache=other)
+    got, expected = (mha(x[:, :1], is_causal=True, cache=one) for one in (cache, other))
+    torch.testing.assert_close(got, expected)
