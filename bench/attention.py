@@ -23,13 +23,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
-from headwise import MultiHeadAttention, padding_mask
+from headwise import KeyValueCache, MultiHeadAttention, merge_heads, padding_mask
 from headwise.convert import convert
+from headwise.flash import flash_attention
+from headwise.rotary import Rotary
 from headwise.transformer import Transformer
 
-D_MODEL, NUM_HEADS = 768, 12
+D_MODEL, NUM_HEADS, NUM_KV_HEADS = 768, 12, 4
 OURS, BARE = "MultiHeadAttention", "SDPA between four nn.Linear"
 TORCH = "nn.MultiheadAttention, no weights"
+GROUPED, BARE_GROUPED = f"{OURS}, {NUM_KV_HEADS} key heads", f"{BARE}, {NUM_KV_HEADS} key heads"
 # None of them has a bias on the queries, keys and values, as ours has.
 PEERS = {
     "x-transformers": "x-transformers==2.31.10",
@@ -42,18 +45,19 @@ Step = Callable[[Tensor], Tensor]
 class BareSDPA(nn.Module):
     """The least that multi-head attention can be: four projections and the fused kernel."""
 
-    def __init__(self, d_model: int, num_heads: int) -> None:
+    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int) -> None:
         super().__init__()
-        self.num_heads = num_heads
-        self.W_q, self.W_k, self.W_v, self.W_o = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.d_k, self.grouped = d_model // num_heads, num_kv_heads != num_heads
+        self.W_q, self.W_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.W_k, self.W_v = (nn.Linear(d_model, num_kv_heads * self.d_k) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
         batch, seq_len, d_model = x.shape
         Q, K, V = (
-            W(x).view(batch, seq_len, self.num_heads, -1).transpose(1, 2)
+            W(x).view(batch, seq_len, -1, self.d_k).transpose(1, 2)
             for W in (self.W_q, self.W_k, self.W_v)
         )
-        out = F.scaled_dot_product_attention(Q, K, V)
+        out = F.scaled_dot_product_attention(Q, K, V, enable_gqa=self.grouped)
         return self.W_o(out.transpose(1, 2).reshape(batch, seq_len, d_model))
 
 
@@ -63,7 +67,9 @@ def contenders() -> dict[str, Step]:
     theirs = convert(ours, nn.MultiheadAttention(D_MODEL, NUM_HEADS, batch_first=True))
     steps: dict[str, Step] = {
         OURS: ours,
-        BARE: BareSDPA(D_MODEL, NUM_HEADS),
+        BARE: BareSDPA(D_MODEL, NUM_HEADS, NUM_HEADS),
+        GROUPED: MultiHeadAttention(D_MODEL, NUM_HEADS, num_kv_heads=NUM_KV_HEADS),
+        BARE_GROUPED: BareSDPA(D_MODEL, NUM_HEADS, NUM_KV_HEADS),
         "MultiHeadAttention, weights": lambda x: ours(x, need_weights=True)[0],
         TORCH: lambda x: theirs(x, x, x, need_weights=False)[0],
         "nn.MultiheadAttention, weights": lambda x: theirs(x, x, x)[0],
@@ -74,6 +80,9 @@ def contenders() -> dict[str, Step]:
 
         steps[peer("x-transformers")] = Attention(
             D_MODEL, heads=NUM_HEADS, dim_head=d_k, flash=True
+        )
+        steps[f"{peer('x-transformers')}, {NUM_KV_HEADS} key heads"] = Attention(
+            D_MODEL, heads=NUM_HEADS, kv_heads=NUM_KV_HEADS, dim_head=d_k, flash=True
         )
     except ImportError:
         say_missing("x-transformers")
@@ -164,11 +173,16 @@ def measure_memory(lengths: list[int]) -> dict[str, dict[int, int]]:
     def half(x: Tensor) -> Tensor:
         return padding_mask(torch.tensor([x.size(1) // 2]), x.size(1))
 
+    def tiled(x: Tensor) -> Tensor:
+        Q, (K, V) = module.project_queries(x), module.project_keys(x, x)
+        return module.W_o(merge_heads(flash_attention(Q, K, V, is_causal=True)))
+
     paths: dict[str, Callable[[Tensor], Tensor]] = {
         "default": module,
         "default, causal": lambda x: module(x, is_causal=True),
         "default, padding": lambda x: module(x, mask=half(x)),
         "default, causal and padding": lambda x: module(x, mask=half(x), is_causal=True),
+        "tiled in PyTorch, causal": tiled,
         "written out": lambda x: module(x, need_weights=True)[0],
     }
     forward_and_backward(module, torch.randn(1, 8, 128))  # what is allocated once and for all
@@ -214,6 +228,51 @@ def measure_decoding(num_tokens: int, repetitions: int) -> float:
     return statistics.median(ratios)
 
 
+def measure_caches(num_tokens: int, repetitions: int) -> dict[str, float]:
+    """How many times as fast steps are as with a cache that concatenates, by kind of cache.
+
+    One layer shaped like today's, with grouped heads and rotary positions, decodes so many tokens
+    one by one. The median over rounds, in which the kinds take turns.
+    """
+    torch.manual_seed(0)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    window, batch = num_tokens // 4, 4
+    options = {"num_kv_heads": NUM_KV_HEADS, "rotary": Rotary(D_MODEL // NUM_HEADS)}
+    full = MultiHeadAttention(D_MODEL, NUM_HEADS, **options).eval()
+    local = MultiHeadAttention(D_MODEL, NUM_HEADS, window=window, **options).eval()
+    x = torch.randn(batch, num_tokens, D_MODEL)
+    kinds: dict[str, tuple[MultiHeadAttention, Callable[[], KeyValueCache]]] = {
+        "concatenated": (full, KeyValueCache),
+        "allocated ahead": (full, lambda: KeyValueCache(max_len=num_tokens)),
+        f"window of {window}, concatenated": (local, KeyValueCache),
+        f"window of {window}, ring": (local, lambda: KeyValueCache(window=window)),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in kinds}
+    outs: dict[str, Tensor] = {}
+    for repetition in range(-1, repetitions):  # the first round warms up
+        say(f"  caches, {num_tokens} tokens, round {repetition + 1} of {repetitions}", end="\r")
+        for name, (layer, new) in kinds.items():
+            cache = new()
+            start = time.perf_counter()
+            with torch.inference_mode():
+                for t in range(num_tokens):
+                    outs[name] = layer(x[:, t : t + 1], is_causal=True, cache=cache)
+            if repetition >= 0:
+                seconds[name].append(time.perf_counter() - start)
+    say("")
+    names = list(kinds)
+    for reference, name in zip(names[::2], names[1::2], strict=True):
+        torch.testing.assert_close(outs[name], outs[reference])
+    torch.set_num_threads(threads)
+    return {
+        name: statistics.median(
+            a / b for a, b in zip(seconds[reference], seconds[name], strict=True)
+        )
+        for reference, name in zip(names[::2], names[1::2], strict=True)
+    }
+
+
 def say(text: str, end: str = "\n") -> None:
     print(text, end=end, file=sys.stderr, flush=True)
 
@@ -251,12 +310,16 @@ def main() -> None:
     }
     beside_torch = {str(size): ratio(times[size], TORCH, OURS) for size in sizes}
     deeper_torch = {str(size): ratio(deeper[size], TORCH, OURS) for size in sizes}
+    beside_grouped = {str(size): ratio(times[size], GROUPED, BARE_GROUPED) for size in sizes}
     deeper_bare = {str(size): ratio(deeper[size], OURS, BARE) for size in sizes}
     say("Peak memory of forward and backward, d_model 128, 2 heads")
     peaks = measure_memory(lengths)
     exponents = {name: exponent(by_length) for name, by_length in peaks.items()}
     say("Greedy decoding, with a cache and without")
     decoding = measure_decoding(num_tokens, 1 if options.quick else 3)
+
+    say("Kinds of caches")
+    caches = measure_caches(128 if options.quick else 1024, 1 if options.quick else 5)
 
     print(f"\nTime relative to {BARE}, forward and backward, by (batch, seq_len):\n")
     rows = [
@@ -266,6 +329,8 @@ def main() -> None:
     for what, ratios in (("", beside_torch), (", with the gradient of the input", deeper_torch)):
         speeds = ", ".join(f"{r:.2f} at {size}" for size, r in ratios.items())
         print(f"\nTimes as fast as {TORCH}{what}: {speeds}.")
+    grouped = ", ".join(f"{r:.2f} at {size}" for size, r in beside_grouped.items())
+    print(f"\nWith {NUM_KV_HEADS} key heads, time relative to SDPA with as many: {grouped}.")
     print("\nPeak memory relative to the shortest, by length, and the exponent that fits:\n")
     rows = [
         [
@@ -277,6 +342,8 @@ def main() -> None:
     ]
     print(table(["", *map(str, lengths), "exponent"], rows))
     print(f"\nWith a cache, decoding {num_tokens} tokens is {decoding:.1f} times as fast.")
+    print("\nSteps with a cache, times as fast as with one that concatenates:", end=" ")
+    print(", ".join(f"{name} {speed:.2f}" for name, speed in caches.items()), end=".\n")
 
     result = {
         "quick": options.quick,
@@ -290,9 +357,11 @@ def main() -> None:
             "times_as_fast_as_torch": deeper_torch,
             "time_relative_to_bare_sdpa": deeper_bare,
         },
+        "grouped_relative_to_bare_sdpa": beside_grouped,
         "peak_bytes": peaks,
         "memory_exponent": exponents,
         "decoding": {"tokens": num_tokens, "times_as_fast_with_cache": decoding},
+        "caches_times_as_fast_as_concatenating": caches,
     }
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(result, indent=2) + "\n")

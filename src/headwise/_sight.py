@@ -98,7 +98,7 @@ def with_sink(
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:
     """One more key, whose score is the sink of each head (num_heads,), and whose value is zero."""
     key_len = K.size(2)
-    K, V = F.pad(K, (0, 0, 0, 1)), F.pad(V, (0, 0, 0, 1))  # (batch, num_kv_heads, key_len + 1, d_v)
+    K, V = F.pad(K, (0, 0, 0, 1)), F.pad(V, (0, 0, 0, 1))
     if mask is not None:
         mask = F.pad(mask.expand(*mask.shape[:-1], key_len), (0, 1), value=True)
     if bias is None:

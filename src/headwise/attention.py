@@ -150,7 +150,7 @@ def _range(x: Tensor) -> float:
 
 
 def _is_grouped(Q: Tensor, K: Tensor) -> bool:
-    return Q.dim() == 4 and K.size(1) != Q.size(1)
+    return Q.dim() == 4 and bool(K.size(1) != Q.size(1))  # of a trace, sizes are tensors
 
 
 def check_attention(

@@ -343,9 +343,8 @@ class _Room:
 
 def _can_be_written(*tensors: Tensor) -> bool:
     """Whether these may go into memory that later calls change."""
-    if being_recorded():
-        return False
-    return not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
+    differentiated = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    return not (differentiated or being_recorded())
 
 
 def _check_layer(layer: CachedLayer) -> None:

@@ -17,20 +17,22 @@ from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
 from headwise import LinearHead, MultiHeadAttention, ParameterHead, masks
+from headwise.alibi import alibi_bias
 from headwise.attention import attention, fused_attention
 from headwise.block import Block
 from headwise.decoder_only import DecoderOnly
 from headwise.feed_forward import FeedForward, SwiGLU
 from headwise.flash import flash_attention
-from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads
+from headwise.heads import fold_heads, merge_heads, share_heads, split_heads, unfold_heads
 from headwise.kernels import triton_attention
 from headwise.latent import LatentAttention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
 from headwise.positional import LearnedPositions, SinusoidalPositions
 from headwise.rms_norm import RMSNorm
-from headwise.rotary import Rotary
+from headwise.rotary import Rotary, halves_to_pairs, pairs_to_halves
 from headwise.transformer import Decoder, Encoder, Transformer
 from headwise.variants import FoldedHeads, MethodSteps, OneHides, ParameterOnly, SeparateInputs
+from headwise.windows import near, window_mask
 
 
 class Wrapped(nn.Module):
@@ -230,6 +232,49 @@ CASES = {
         )
         for absorbed in (False, True)
     },
+}
+
+
+def of_today(**options: Any) -> Callable[[], nn.Module]:
+    """Every option at once, as a causal layer."""
+
+    def make() -> nn.Module:
+        rotary = Rotary(4, layout="pairs")
+        extra = {"num_kv_heads": 1, "rotary": rotary, "alibi": True, "window": 3, "sinks": 1}
+        layer = MultiHeadAttention(8, 2, **extra, learned_sink=True, qk_norm=True)
+        return Wrapped(lambda x: layer(x, is_causal=True, **options), layer)
+
+    return make
+
+
+def whole(n: int) -> tuple[Tensor, ...]:
+    return (torch.arange(n),)
+
+
+CASES |= {
+    "MultiHeadAttention, of today": Case(of_today(), x, ONE),
+    "MultiHeadAttention, of today, weights": Case(of_today(need_weights=True), x, ONE),
+    "MultiHeadAttention, causal with padding": Case(
+        lambda: (lambda mha: Wrapped(lambda x, m: mha(x, mask=m, is_causal=True), mha))(
+            MultiHeadAttention(8, 2)
+        ),
+        lambda n: (*x(n), *padding(n)),
+        ((1,), (3,)),
+    ),
+    "Rotary": Case(
+        lambda: Wrapped(Rotary(4, rotary_dim=2)),
+        lambda n: (qkv(n)[0], torch.arange(n)),
+        ((2,), (0,)),
+    ),
+    "share_heads": Case(function(lambda x: share_heads(x, 4)), lambda n: qkv(n)[:1], ((2,),)),
+    "halves_to_pairs": Case(
+        function(lambda w: pairs_to_halves(halves_to_pairs(w, 2), 1)),
+        lambda n: (torch.randn(8, n),),
+        ONE,
+    ),
+    "alibi_bias": Case(function(lambda at: alibi_bias(3, at, at)), whole, ((0,),)),
+    "near": Case(function(lambda at: near(at, at, 2, 1)), whole, ((0,),)),
+    "window_mask": Case(function(lambda x: window_mask(x.size(1), window=2)), x, ONE),
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

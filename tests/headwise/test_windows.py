@@ -1,5 +1,6 @@
 """Sliding windows, sinks (kept and learned), ALiBi and QK-norm."""
 
+import copy
 import math
 
 import pytest
@@ -179,7 +180,37 @@ def test_alibi_output_does_not_change_when_all_positions_move(need_weights: bool
     torch.testing.assert_close(output(moved), out, **EXACT)
 
 
+def test_alibi_to_another_tensor_counts_its_keys_from_zero() -> None:
+    module, x, y = make(alibi=True), randn(2, 3, 12), randn(2, 5, 12, seed=2)
+    positions = torch.tensor([[2, 3, 4], [0, 7, 1]])
+    out, weights = module(x, y, positions=positions, need_weights=True)
+    Q, (K, _) = module.project_queries(x), module.project_keys(y, y)
+    distance = (positions[:, None, :, None] - torch.arange(5)).abs()
+    slope = torch.tensor(naive_slopes(3), dtype=torch.float64)[:, None, None]
+    expected = (Q @ K.transpose(-2, -1) / 2 - slope * distance).softmax(-1)
+    torch.testing.assert_close(weights, expected, **EXACT)
+    torch.testing.assert_close(module(x, y, positions=positions), out, **EXACT)
+
+
 # The learned sink
+
+
+@both_paths
+def test_high_sink_takes_everything_and_a_low_one_nothing(need_weights: bool) -> None:
+    module, x = make(learned_sink=True, bias=False), randn(2, 5, 12)
+    assert module.sink is not None
+    module.sink.data.fill_(1000.0)
+    assert (output(module(x, need_weights=need_weights)) == 0).all()
+    module.sink.data.fill_(-1000.0)
+    torch.testing.assert_close(
+        output(module(x, need_weights=need_weights)), without_sink(module)(x), **EXACT
+    )
+
+
+def without_sink(module: MultiHeadAttention) -> MultiHeadAttention:
+    other = copy.deepcopy(module)
+    other.sink = None
+    return other
 
 
 @both_paths
