@@ -5,9 +5,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
 import pytest
+import torch
 from sample_figures import DIAGRAMS
-from svg_parts import elements
+from svg_parts import elements, texts
 
+from headwise.drawing import diagrams
 from headwise.drawing.figure import HUES, Figure
 from headwise.drawing.sheet import WIDTH
 
@@ -40,3 +42,12 @@ def test_everything_fits_on_a_phone(make: Callable[[], Figure], lang: str) -> No
         start = x - wide * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor", "")]
         assert size >= 11 and start >= 0 and start + wide <= WIDTH, words
         assert size / 2 < float(text.get("y", 0)) < height
+
+
+@pytest.mark.parametrize("sign", ["\0", "\x1b", "\ufffe", "\ud800", "\n"])
+def test_sign_that_no_file_can_hold_is_written_out(sign: str) -> None:
+    mask = torch.ones(2, 2, dtype=torch.bool)
+    figure = diagrams.masks({f"a{sign}": mask}, ["b", f"c{sign}"])
+    written = ascii(sign)[1:-1]
+    assert {f"a{written}", f"c{written}"} <= set(texts(figure))
+    assert f"a{written}" in figure.alt and sign not in figure.svg
