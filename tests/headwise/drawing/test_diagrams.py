@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from sample_figures import DIAGRAMS, labels
+from sample_figures import DIAGRAMS, drawn, labels
 from svg_parts import elements
 
 from headwise.drawing import diagrams
@@ -15,7 +15,7 @@ every_diagram = pytest.mark.parametrize("make", DIAGRAMS.values(), ids=DIAGRAMS)
 
 @every_diagram
 def test_twin_is_the_same_drawing_in_chinese(make: Callable[[], Figure]) -> None:
-    figure = make()
+    figure = drawn(make)
     twin = figure.twin
     assert twin and twin.lang == "zh" and re.search("[一-鿿]", twin.alt)
     assert not re.search("[一-鿿]", figure.svg)

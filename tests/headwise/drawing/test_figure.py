@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from matplotlib.colors import to_rgb
-from sample_figures import DIAGRAMS, EN, PLOTS, WEIGHTS, ZH
+from sample_figures import DIAGRAMS, EN, PLOTS, WEIGHTS, ZH, drawn
 
 from headwise.drawing import plot
 from headwise.drawing.cells import FULL
@@ -21,7 +21,7 @@ every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 @every_figure
 def test_svg_says_what_it_is(make: Callable[[], Figure]) -> None:
-    figure = make()
+    figure = drawn(make)
     root = ET.fromstring(figure.svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.get("role") == "img"
@@ -32,7 +32,7 @@ def test_svg_says_what_it_is(make: Callable[[], Figure]) -> None:
 
 @every_figure
 def test_same_run_gives_the_same_bytes(make: Callable[[], Figure]) -> None:
-    assert make().svg == make().svg
+    assert make().svg == drawn(make).svg
 
 
 def test_figure_brings_its_twin_in_the_other_language() -> None:

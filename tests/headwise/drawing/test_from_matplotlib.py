@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import matplotlib
 import pytest
 from matplotlib.figure import Figure as Canvas
-from sample_figures import PLOTS
+from sample_figures import PLOTS, drawn
 from svg_parts import elements, texts
 
 from headwise.drawing import from_matplotlib, plot
@@ -25,7 +25,7 @@ every_plot = pytest.mark.parametrize("make", PLOTS.values(), ids=PLOTS)
 
 @every_plot
 def test_svg_takes_its_ink_from_the_page(make: Callable[[], Figure]) -> None:
-    figure = make()
+    figure = drawn(make)
     assert ET.fromstring(figure.svg).get("fill") == "currentColor"
     colours = set(re.findall(r"(?:fill|stroke): (#\w+)", figure.svg))
     assert colours <= set(HUES.values())
@@ -36,7 +36,7 @@ def test_svg_takes_its_ink_from_the_page(make: Callable[[], Figure]) -> None:
 
 @every_plot
 def test_svg_is_fit_to_stand_in_a_page(make: Callable[[], Figure]) -> None:
-    figure = make()
+    figure = drawn(make)
     assert "<style" not in figure.svg and "<?xml" not in figure.svg and "metadata" not in figure.svg
     assert "xlink" not in figure.svg and "max-width: 100%" in figure.svg
     ids = re.findall(r'\bid="([^"]*)"', figure.svg)
@@ -45,14 +45,14 @@ def test_svg_is_fit_to_stand_in_a_page(make: Callable[[], Figure]) -> None:
 
 
 def test_ids_differ_from_figure_to_figure() -> None:
-    ids = [id for make in PLOTS.values() for id in re.findall(r'\bid="([^"]*)"', make().svg)]
+    ids = [id for make in PLOTS.values() for id in re.findall(r'\bid="([^"]*)"', drawn(make).svg)]
     assert len(ids) > 10
     assert len(ids) == len(set(ids))
 
 
 @every_plot
 def test_same_data_gives_the_same_bytes_whatever_the_settings(make: Callable[[], Figure]) -> None:
-    first = make()
+    first = drawn(make)
     with matplotlib.rc_context({"font.size": 30, "svg.hashsalt": None, "text.color": "red"}):
         assert make() == first
 
@@ -89,7 +89,7 @@ def test_thread_that_begins_before_another_ends_leaves_the_settings_as_they_were
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(draw, (0.1, 0.3))
     assert {name for name in before if matplotlib.rcParams[name] != before[name]} == set()
-    assert one == other == PLOTS["heat maps"]()
+    assert one == other == drawn(PLOTS["heat maps"])
 
 
 def test_own_figure_with_text_that_cannot_be_drawn_is_refused() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_figures import EN, PLOTS, WEIGHTS, ZH
+from sample_figures import EN, PLOTS, WEIGHTS, ZH, drawn
 from svg_parts import texts
 
 from headwise.drawing import plot
@@ -17,12 +17,12 @@ def test_text_stays_text_in_both_languages() -> None:
     assert set(ZH) | {"查询", "键", "第 1 头（共 2 头）", "0.41"} <= set(
         texts(plot.heatmap(WEIGHTS, ZH, lang="zh"))
     )
-    assert {"$x_1$", "<&>", "two hundred", "]]>"} <= set(texts(PLOTS["long tokens"]()))
+    assert {"$x_1$", "<&>", "two hundred", "]]>"} <= set(texts(drawn(PLOTS["long tokens"])))
 
 
 def test_labels_slant_only_where_they_are_wider_than_their_cells() -> None:
-    assert PLOTS["long tokens"]().svg.count("rotate(-45 ") == 3
-    assert "rotate(-45 " not in PLOTS["heat maps"]().svg
+    assert drawn(PLOTS["long tokens"]).svg.count("rotate(-45 ") == 3
+    assert "rotate(-45 " not in drawn(PLOTS["heat maps"]).svg
 
 
 def test_labels_stay_level_where_few_are_said() -> None:

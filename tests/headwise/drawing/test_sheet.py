@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from sample_figures import DIAGRAMS
+from sample_figures import DIAGRAMS, drawn
 from svg_parts import elements, texts
 
 from headwise.drawing import diagrams
@@ -18,7 +18,7 @@ every_diagram = pytest.mark.parametrize("make", DIAGRAMS.values(), ids=DIAGRAMS)
 
 @every_diagram
 def test_ink_is_the_pages_own(make: Callable[[], Figure]) -> None:
-    svg = make().svg
+    svg = drawn(make).svg
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', svg))
     assert colours <= {"none", "currentColor", *HUES.values()}
     assert "<style" not in svg and ' id="' not in svg and "href" not in svg
@@ -27,7 +27,7 @@ def test_ink_is_the_pages_own(make: Callable[[], Figure]) -> None:
 @every_diagram
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_everything_fits_on_a_phone(make: Callable[[], Figure], lang: str) -> None:
-    figure = make()
+    figure = drawn(make)
     figure = figure if lang == "en" else figure.twin or figure
     root = ET.fromstring(figure.svg)
     height = float(root.get("height", 0))
