@@ -1,0 +1,488 @@
+r"""Reading formulas: from LaTeX to a tree, as far as pages of mathematics use it.
+
+It is a reader by recursive descent. What it knows is in `KNOWN`, which every error quotes. Whether
+`f(x)` calls f or multiplies by it, and whether `PE` is one name or two, only the notation can tell:
+it comes in as a `Vocabulary`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+RELATIONS = {
+    "=": "=", r"\ne": "≠", r"\neq": "≠", "<": "<", r"\lt": "<", ">": ">", r"\gt": ">",
+    r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥", r"\approx": "≈", r"\in": "∈",
+}  # fmt: skip
+FUNCTIONS = frozenset(
+    ("sin", "cos", "tan", "tanh", "sinh", "cosh", "exp", "ln", "log", "max", "min")
+)
+GREEK = frozenset(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma "
+    "tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split()
+)
+SPACES = frozenset((r"\,", r"\;", r"\:", r"\!", "\\ ", r"\quad", r"\qquad", "~", r"\left", r"\right",
+                    r"\bigl", r"\bigr", r"\Bigl", r"\Bigr", r"\big", r"\displaystyle"))  # fmt: skip
+STYLES = frozenset((r"\mathbf", r"\mathrm", r"\mathit", r"\boldsymbol", r"\vec", r"\hat"))
+MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "vmatrix"))
+DOTS = frozenset((r"\ldots", r"\dots", r"\cdots", "…"))
+SIGNS = frozenset((r"\top", r"\sum", r"\prod", r"\cdot", r"\infty", r"\mid"))
+TYPED = {"·": r"\cdot", "×": r"\times", "−": "-", "≤": r"\le", "≥": r"\ge", "≈": r"\approx",
+         "≠": r"\ne", "∈": r"\in", "∞": r"\infty", "⊤": r"\top", "∑": r"\sum", "∏": r"\prod",
+         "√": r"\sqrt", "±": r"\pm", "′": "'", "∣": r"\mid"}  # fmt: skip
+KNOWN = (
+    r"numbers, letters, \text{…} and \operatorname{…} with sub- and superscripts; + - \cdot \times "
+    r"/ \frac \sqrt \pm ^; = \ne < > \le \ge \approx \in; \sum \prod with bounds; \top, primes, "
+    r"\infty; ( ) [ ] \{ \} | | \| \|; calls, with \mid for what is given, and \ldots in a list; "
+    r"\sin \cos \tan \tanh \exp \ln \log \max \min; pmatrix, bmatrix, cases; several formulas "
+    r"separated by commas or \quad"
+)
+
+TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>\d+(?:(?:\\,|\{,\})\d{3})*(?:\.\d+)?|\.\d+)"
+    r"|(?P<command>\\(?:[A-Za-z]+|.))|(?P<letters>[A-Za-z]+)|(?P<sign>.)",
+    re.DOTALL | re.ASCII,
+)
+
+
+class LatexError(ValueError):
+    """A formula that cannot be read; the message says where it goes wrong."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of more than one letter, and the names that are functions."""
+
+    words: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of a formula: what it is, what it says, and its own parts.
+
+    | kind | text | parts |
+    |---|---|---|
+    | number, name, text, sign, dots, hole | as written | |
+    | sub, power | | the base, and what is below or above it |
+    | prime, negative, plusminus, norm, size | | one |
+    | sum | the signs of the parts, such as `+-` | two or more |
+    | product | `· `: how each part but the first joins: `·`, `×`, `/` or a space | two or more |
+    | root | | what is under it, and the degree if there is one |
+    | call | how many parts are arguments, the rest being given | the function, the arguments … |
+    | big | sum or prod | the variable or list, from, to, the body (from, to may be `hole`) |
+    | list | | what is enumerated, in brackets |
+    | matrix, cases | the number of columns | row by row |
+    | relation | the relations between the parts, such as `=≈` | two or more |
+    """
+
+    kind: str
+    text: str = ""
+    parts: tuple[Node, ...] = ()
+
+    def __contains__(self, other: Node) -> bool:
+        return self == other or any(other in part for part in self.parts)
+
+    def walk(self) -> list[Node]:
+        """The node and everything in it."""
+        return [self, *(one for part in self.parts for one in part.walk())]
+
+
+HOLE = Node("hole")
+
+
+@dataclass
+class _Tokens:
+    """The signs of a formula, one after the other."""
+
+    items: list[tuple[str, str]] = field(default_factory=list)
+    at: int = 0
+
+    @property
+    def now(self) -> str:
+        return self.items[self.at][1] if self.at < len(self.items) else ""
+
+    @property
+    def kind(self) -> str:
+        return self.items[self.at][0] if self.at < len(self.items) else "end"
+
+    def next(self) -> str:
+        text = self.now
+        self.at += 1
+        return text
+
+    def skip(self, *texts: str) -> bool:
+        if self.now in texts and self.kind != "end":
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, text: str, what: str) -> None:
+        if not self.skip(text):
+            raise LatexError(f"{what} is not closed: expected {text}, got {self.now or 'the end'}")
+
+
+def statements(text: str, vocabulary: Vocabulary) -> list[Node]:
+    """The formulas between commas or wide spaces, each a tree; a lone comma makes a list."""
+    reader = _Reader(_tokens(text, vocabulary), vocabulary)
+    found = reader.statements()
+    if reader.tokens.kind != "end":
+        raise LatexError(f"{reader.tokens.now} stands where nothing can follow")
+    return found
+
+
+def expression(text: str, vocabulary: Vocabulary) -> Node:
+    """The tree of one formula."""
+    found = statements(text, vocabulary)
+    if len(found) != 1:
+        raise LatexError("this is more than one formula")
+    return found[0]
+
+
+def _tokens(text: str, vocabulary: Vocabulary) -> _Tokens:
+    found: list[tuple[str, str]] = []
+    depth = 0
+    for match in TOKEN.finditer(text):
+        kind, token = str(match.lastgroup), match[0]
+        if kind == "space" or token in SPACES:
+            if token in (r"\quad", r"\qquad"):
+                found.append(("wide", token))
+            continue
+        if kind == "letters":
+            found += [("letter", one) for one in _words(token, vocabulary.words)]
+            continue
+        if kind == "number":
+            token = token.replace(r"\,", "").replace("{,}", "")
+        elif kind == "sign" and token in TYPED:
+            token = TYPED[token]
+            kind = "command" if token[0] == "\\" else "sign"
+        elif kind == "sign" and token in "πω":
+            kind, token = "command", {"π": r"\pi", "ω": r"\omega"}[token]
+        elif kind == "sign" and ord(token) > 127 and token not in DOTS:
+            as_usual = _narrow(token)
+            raise LatexError(f"{token} is no sign of a formula" + (as_usual and f": {as_usual}"))
+        depth += (token == "{") - (token == "}")
+        if depth < 0:
+            raise LatexError("a } closes what no { has opened")
+        found.append((kind, token))
+    if depth:
+        raise LatexError("a { is not closed")
+    return _Tokens(found)
+
+
+def _narrow(sign: str) -> str:
+    """How a full-width sign is to be written."""
+    code = ord(sign) - 0xFEE0
+    return f"write {chr(code)}" if 0x21 <= code <= 0x7E else ""
+
+
+def _words(letters: str, words: frozenset[str]) -> list[str]:
+    """The letters one by one, but for the names that are known."""
+    found = []
+    while letters:
+        word = max((one for one in words if letters.startswith(one)), key=len, default=letters[0])
+        found.append(word)
+        letters = letters[len(word) :]
+    return found
+
+
+class _Reader:
+    def __init__(self, tokens: _Tokens, vocabulary: Vocabulary) -> None:
+        self.tokens, self.vocabulary = tokens, vocabulary
+
+    def statements(self) -> list[Node]:
+        tokens = self.tokens
+        found: list[Node] = []
+        while tokens.kind != "end":
+            if tokens.skip(",", ";", ".") or tokens.kind == "wide":
+                if tokens.kind == "wide":
+                    tokens.next()
+                continue
+            found.append(self.relation())
+            if tokens.kind not in ("end", "wide") and tokens.now not in (",", ";", "."):
+                raise LatexError(f"{tokens.now} stands where nothing can follow")
+        if not found:
+            raise LatexError("there is nothing in it")
+        return found
+
+    def relation(self) -> Node:
+        tokens = self.tokens
+        if tokens.now == r"\text" and (label := self._label()) is not None:
+            return Node("relation", "=", (label, self.sum()))
+        sides, signs = [self.sum()], ""
+        while tokens.now in RELATIONS and tokens.kind != "end":
+            signs += RELATIONS[tokens.next()]
+            sides.append(self.sum())
+        return sides[0] if not signs else Node("relation", signs, tuple(sides))
+
+    def _label(self) -> Node | None:
+        r"""The name in `\text{name: }`, which says what the formula behind it is."""
+        tokens, start = self.tokens, self.tokens.at
+        tokens.next()
+        words = self._words_in_braces()
+        if words.strip()[-1:] in (":", "："):
+            return Node("text", words.strip()[:-1].strip())
+        tokens.at = start
+        return None
+
+    def sum(self) -> Node:
+        tokens = self.tokens
+        parts, signs = [], ""
+        while True:
+            sign = "+"
+            if tokens.now in ("+", "-") and tokens.kind == "sign":
+                sign = tokens.next()
+            elif parts:
+                break
+            if tokens.skip(r"\pm"):
+                if parts:
+                    raise LatexError(r"\pm stands between two terms: write both")
+                parts.append(Node("plusminus", "", (self.product(),)))
+            else:
+                parts.append(self.product())
+            signs += sign
+        if len(parts) > 1:
+            return Node("sum", signs, tuple(parts))
+        return Node("negative", "", (parts[0],)) if signs == "-" else parts[0]
+
+    def product(self) -> Node:
+        tokens = self.tokens
+        parts, joins = [self.factor()], ""
+        while True:
+            if tokens.now in (r"\cdot", r"\times", "/", "*"):
+                sign = {r"\cdot": "·", r"\times": "×", "/": "/", "*": "·"}[tokens.next()]
+                joins += sign
+                negative = tokens.skip("-")
+                factor = self.factor()
+                parts.append(Node("negative", "", (factor,)) if negative else factor)
+            elif self._begins_factor():
+                joins += " "
+                parts.append(self.factor())
+            else:
+                break
+        return parts[0] if not joins else Node("product", joins, tuple(parts))
+
+    def _begins_factor(self) -> bool:
+        token, kind = self.tokens.now, self.tokens.kind
+        if kind in ("number", "letter"):
+            return True
+        if kind == "sign":
+            return token in ("(", "[", "{") or token in DOTS
+        closing = (r"\}", r"\|", r"\rVert", r"\mid", r"\end", r"\\", r"\pm", r"\cdot", r"\times")
+        return kind == "command" and token not in RELATIONS and token not in closing
+
+    def factor(self) -> Node:
+        node = self.primary()
+        return self.scripts(node)
+
+    def scripts(self, node: Node) -> Node:
+        """The node with what stands below and above it."""
+        tokens = self.tokens
+        above: Node | None = None
+        while tokens.now in ("_", "^", "'") and tokens.kind == "sign":
+            sign = tokens.next()
+            if sign == "'":
+                node = Node("prime", "", (node,))
+            elif sign == "_":
+                node = Node("sub", "", (node, self.script()))
+            elif above is not None:
+                raise LatexError("two superscripts on one base")
+            else:
+                above = self.script()
+        return node if above is None else Node("power", "", (node, above))
+
+    def script(self) -> Node:
+        r"""One sign, or what stands in braces: a list `b,\,t`, a text, an expression."""
+        tokens = self.tokens
+        if not tokens.skip("{"):
+            if tokens.kind in ("end", "wide"):
+                raise LatexError("a sub- or superscript is missing")
+            if tokens.kind == "number" and len(tokens.now) > 1:
+                kind, text = tokens.items[tokens.at]  # x^12 is x^1 2
+                tokens.items[tokens.at] = (kind, text[1:])
+                return Node("number", text[0])
+            return self.primary()
+        items = self.arguments("}")
+        return items[0] if len(items) == 1 else Node("list", "", tuple(items))
+
+    def arguments(self, end: str) -> list[Node]:
+        """What stands between commas, up to `end`."""
+        tokens, found = self.tokens, [self.argument()]
+        while tokens.skip(","):
+            found.append(self.argument())
+        if end == ")" and tokens.skip("]"):
+            raise LatexError("a ( is closed by ]")
+        tokens.expect(end, {")": "a (", "]": "a [", "}": "a {"}.get(end, "a bracket"))
+        return found
+
+    def argument(self) -> Node:
+        tokens = self.tokens
+        if tokens.now == r"\cdot":
+            tokens.next()
+            return HOLE
+        if tokens.now in ("=", "<", ">"):
+            raise LatexError(f"{tokens.now} has nothing on its left")
+        return self.relation()
+
+    def primary(self) -> Node:
+        tokens = self.tokens
+        kind, token = tokens.kind, tokens.now
+        if kind in ("end", "wide"):
+            raise LatexError("the formula breaks off")
+        tokens.next()
+        if kind == "number":
+            return Node("number", token)
+        if kind == "letter":
+            return self.called(Node("name", token))
+        if token in DOTS:
+            return Node("dots")
+        if token in ("(", "["):
+            inner = self.arguments(")" if token == "(" else "]")
+            return inner[0] if len(inner) == 1 else Node("list", "", tuple(inner))
+        if token == "{":
+            inner = self.arguments("}")
+            return inner[0] if len(inner) == 1 else Node("list", "", tuple(inner))
+        if token == r"\{":
+            return Node("list", "", tuple(self.arguments(r"\}")))
+        if token in ("|", r"\|", r"\lVert"):
+            end = {r"\lVert": r"\rVert"}.get(token, token)
+            node = self.sum()
+            tokens.expect(end, f"a {token}")
+            return Node("size" if token == "|" else "norm", "", (node,))
+        if kind == "command":
+            return self.command(token)
+        raise LatexError(f"{token} stands where a number or a name is expected")
+
+    def command(self, token: str) -> Node:
+        tokens, name = self.tokens, token[1:]
+        if name in ("frac", "dfrac", "tfrac"):
+            above, below = self.group(), self.group()
+            return Node("product", "/", (above, below))
+        if name == "sqrt":
+            degree: tuple[Node, ...] = ()
+            if tokens.skip("["):
+                degree = tuple(self.arguments("]"))
+            return Node("root", "", (self.group(), *degree))
+        if name in ("text", "mathrm", "textbf", "mbox"):
+            return self.called(Node("text", self._words_in_braces().strip()))
+        if name == "operatorname":
+            word = self._words_in_braces().strip()
+            return self.called(Node("text", word), always=True)
+        if token in STYLES:
+            return self.called(self.group())
+        if name in FUNCTIONS:
+            return self.applied(Node("name", name))
+        if name in GREEK:
+            return self.called(Node("name", token))
+        if name in ("sum", "prod"):
+            return self.big(name)
+        if name == "begin":
+            return self.environment()
+        if token in SIGNS:
+            return Node("sign", token)
+        if name == "pm":
+            return Node("plusminus", "", (self.factor(),))
+        raise LatexError(f"{token} is not known")
+
+    def group(self) -> Node:
+        """What stands in braces, or one sign."""
+        if self.tokens.skip("{"):
+            node = self.argument()
+            self.tokens.expect("}", "a {")
+            return node
+        return self.script()
+
+    def _words_in_braces(self) -> str:
+        """Letters between braces, put together again."""
+        tokens, words = self.tokens, ""
+        if not tokens.skip("{"):
+            return tokens.next()
+        while tokens.kind != "end" and tokens.now != "}":
+            words += tokens.next()
+        tokens.expect("}", "a {")
+        return words
+
+    def called(self, node: Node, always: bool = False) -> Node:
+        """The node, or its call when it is a function and brackets follow."""
+        tokens = self.tokens
+        node = self._indexed(node)
+        base = node
+        while base.kind in ("sub", "prime", "power"):
+            base = base.parts[0]
+        if tokens.now == "(" and (always or base.text in self.vocabulary.functions):
+            tokens.next()
+            return self._call(node)
+        return node
+
+    def _indexed(self, node: Node) -> Node:
+        return self.scripts(node) if self.tokens.now in ("_", "^", "'") else node
+
+    def _call(self, function: Node) -> Node:
+        tokens = self.tokens
+        arguments = [self.argument()]
+        given: list[Node] = []
+        where = arguments
+        while tokens.now in (",", r"\mid", "|"):
+            if tokens.next() != ",":
+                where = given
+            where.append(self.argument())
+        tokens.expect(")", "a (")
+        return Node("call", str(len(arguments)), (function, *arguments, *given))
+
+    def applied(self, function: Node) -> Node:
+        r"""`\sin(x)`, `\ln w_j`, `\sin^2 x`: without brackets, up to the next sign."""
+        tokens = self.tokens
+        power: Node | None = None
+        if tokens.skip("_"):
+            function = Node("sub", "", (function, self.script()))
+        if tokens.skip("^"):
+            power = self.script()
+        if tokens.skip("("):
+            node = self._call(function)
+        else:
+            if not self._begins_factor():
+                return function
+            parts = [self.factor()]
+            while self._begins_factor() and tokens.now[1:] not in FUNCTIONS and tokens.now != "(":
+                parts.append(self.factor())
+            inner = Node("product", " " * (len(parts) - 1), tuple(parts))
+            node = Node("call", "1", (function, parts[0] if len(parts) == 1 else inner))
+        return node if power is None else Node("power", "", (node, power))
+
+    def big(self, name: str) -> Node:
+        tokens = self.tokens
+        variable, start, end = HOLE, HOLE, HOLE
+        while tokens.now in ("_", "^"):
+            if tokens.next() == "^":
+                end = self.script()
+                continue
+            below = self.script()
+            if below.kind == "relation" and below.text == "=":
+                variable, start = below.parts
+            else:
+                variable = below
+        if not self._begins_factor():
+            return Node("sign", f"\\{name}")
+        return Node("big", name, (variable, start, end, self.product()))
+
+    def environment(self) -> Node:
+        tokens = self.tokens
+        name = self._words_in_braces()
+        if name not in MATRICES and name != "cases":
+            raise LatexError(f"\\begin{{{name}}} is not known")
+        rows: list[list[Node]] = [[]]
+        while tokens.now != r"\end":
+            if tokens.kind == "end":
+                raise LatexError(f"\\begin{{{name}}} has no \\end")
+            if tokens.skip(r"\\"):
+                rows.append([])
+            elif not tokens.skip("&"):
+                rows[-1].append(self.relation())
+        tokens.next()
+        if self._words_in_braces() != name:
+            raise LatexError(f"\\begin{{{name}}} ends as something else")
+        rows = [row for row in rows if row]
+        if not rows or len({len(row) for row in rows}) != 1:
+            raise LatexError(f"the rows of {name} are not of one length")
+        parts = tuple(part for row in rows for part in row)
+        return Node("cases" if name == "cases" else "matrix", str(len(rows[0])), parts)
