@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 
 from proseproof import report, shape_comments, translation_lock
@@ -115,7 +116,7 @@ example:
     python -m proseproof update docs/page.md
 
 settings, in [tool.proseproof] of pyproject.toml; the README explains each:
-    {}
+{}
 """
 
 
@@ -125,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="python -m proseproof",
         description=__doc__,
-        epilog=EPILOG.format(", ".join(Settings.names())),
+        epilog=EPILOG.format(textwrap.indent(textwrap.fill(", ".join(Settings.names())), " " * 4)),
         formatter_class=plain,
     )
     commands = whole.add_subparsers(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proseproof import covered_ids, mentions, translation_lock
+from proseproof.bindings import Ledger
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.messages import Finding
@@ -28,6 +29,7 @@ class Project:
     def __post_init__(self) -> None:
         folder = (self.settings.root / self.settings.report).parent / FOLDER
         self.keeper = Keeper(folder, self.again)
+        self.ledger = Ledger(self.settings)
 
     def page(self, path: str) -> Page:
         """The page at a path from the root; read once."""

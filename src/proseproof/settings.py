@@ -65,6 +65,8 @@ class Settings:
     mentioned: str = "docs/mentioned_words.toml"
     lock: str = "docs/translations.lock"
     records: str = "docs/records"
+    bindings: str = ""
+    unbound: tuple[str, ...] = ()
     report: str = ".cache/proseproof/report.json"
 
     @classmethod
