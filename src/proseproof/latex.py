@@ -17,12 +17,14 @@ RELATIONS = {
 FUNCTIONS = frozenset(
     ("sin", "cos", "tan", "tanh", "sinh", "cosh", "exp", "ln", "log", "max", "min")
 )
-GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma "
-    "tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split()
+GREEK = re.compile(
+    r"\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|"
+    r"tau|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega)"
 )
-SPACES = frozenset((r"\,", r"\;", r"\:", r"\!", "\\ ", r"\quad", r"\qquad", "~", r"\left", r"\right",
-                    r"\bigl", r"\bigr", r"\Bigl", r"\Bigr", r"\big", r"\displaystyle"))  # fmt: skip
+SPACES = frozenset(
+    (r"\,", r"\;", r"\:", r"\!", "\\ ", r"\quad", r"\qquad", "~", r"\left", r"\right", r"\bigl",
+     r"\bigr", r"\Bigl", r"\Bigr", r"\big", r"\displaystyle")
+)  # fmt: skip
 STYLES = frozenset((r"\mathbf", r"\mathrm", r"\mathit", r"\boldsymbol", r"\vec", r"\hat"))
 MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "vmatrix"))
 DOTS = frozenset((r"\ldots", r"\dots", r"\cdots", "…"))
@@ -34,8 +36,8 @@ KNOWN = (
     r"numbers, letters, \text{…} and \operatorname{…} with sub- and superscripts; + - \cdot \times "
     r"/ \frac \sqrt \pm ^; = \ne < > \le \ge \approx \in; \sum \prod with bounds; \top, primes, "
     r"\infty; ( ) [ ] \{ \} | | \| \|; calls, with \mid for what is given, and \ldots in a list; "
-    r"\sin \cos \tan \tanh \exp \ln \log \max \min; pmatrix, bmatrix, cases; several formulas "
-    r"separated by commas or \quad"
+    r"\sin \cos \tan \tanh \exp \ln \log \max \min; pmatrix, bmatrix, cases, \mathbb{R}; several "
+    r"formulas separated by commas or \quad"
 )
 
 TOKEN = re.compile(
@@ -189,6 +191,7 @@ def _words(letters: str, words: frozenset[str]) -> list[str]:
 class _Reader:
     def __init__(self, tokens: _Tokens, vocabulary: Vocabulary) -> None:
         self.tokens, self.vocabulary = tokens, vocabulary
+        self.bare = False
 
     def statements(self) -> list[Node]:
         tokens = self.tokens
@@ -297,12 +300,19 @@ class _Reader:
         if not tokens.skip("{"):
             if tokens.kind in ("end", "wide"):
                 raise LatexError("a sub- or superscript is missing")
+            if tokens.kind == "letter":
+                return Node("name", tokens.next())
             if tokens.kind == "number" and len(tokens.now) > 1:
                 kind, text = tokens.items[tokens.at]  # x^12 is x^1 2
                 tokens.items[tokens.at] = (kind, text[1:])
                 return Node("number", text[0])
-            return self.primary()
+            self.bare, before = True, self.bare  # in W_\text{in}^\top the ⊤ is the W's
+            node = self.primary()
+            self.bare = before
+            return node
+        self.bare, before = False, self.bare
         items = self.arguments("}")
+        self.bare = before
         return items[0] if len(items) == 1 else Node("list", "", tuple(items))
 
     def arguments(self, end: str) -> list[Node]:
@@ -368,11 +378,13 @@ class _Reader:
         if name == "operatorname":
             word = self._words_in_braces().strip()
             return self.called(Node("text", word), always=True)
+        if name == "mathbb":
+            return Node("text", {"R": "ℝ"}.get(self._words_in_braces(), "?"))
         if token in STYLES:
             return self.called(self.group())
         if name in FUNCTIONS:
             return self.applied(Node("name", name))
-        if name in GREEK:
+        if GREEK.fullmatch(token):
             return self.called(Node("name", token))
         if name in ("sum", "prod"):
             return self.big(name)
@@ -405,7 +417,9 @@ class _Reader:
     def called(self, node: Node, always: bool = False) -> Node:
         """The node, or its call when it is a function and brackets follow."""
         tokens = self.tokens
-        node = self._indexed(node)
+        if self.bare:
+            return node
+        node = self.scripts(node)
         base = node
         while base.kind in ("sub", "prime", "power"):
             base = base.parts[0]
@@ -413,9 +427,6 @@ class _Reader:
             tokens.next()
             return self._call(node)
         return node
-
-    def _indexed(self, node: Node) -> Node:
-        return self.scripts(node) if self.tokens.now in ("_", "^", "'") else node
 
     def _call(self, function: Node) -> Node:
         tokens = self.tokens
@@ -465,6 +476,13 @@ class _Reader:
             return Node("sign", f"\\{name}")
         return Node("big", name, (variable, start, end, self.product()))
 
+    def condition(self) -> Node:
+        r"""`\text{if } x > 0`, or `\text{otherwise}`."""
+        self.tokens.next()
+        self._words_in_braces()
+        closed = self.tokens.kind == "end" or self.tokens.now in (r"\\", r"\end")
+        return Node("text", "otherwise") if closed else self.relation()
+
     def environment(self) -> Node:
         tokens = self.tokens
         name = self._words_in_braces()
@@ -477,7 +495,8 @@ class _Reader:
             if tokens.skip(r"\\"):
                 rows.append([])
             elif not tokens.skip("&"):
-                rows[-1].append(self.relation())
+                is_condition = name == "cases" and tokens.now == r"\text" and len(rows[-1]) == 1
+                rows[-1].append(self.condition() if is_condition else self.relation())
         tokens.next()
         if self._words_in_braces() != name:
             raise LatexError(f"\\begin{{{name}}} ends as something else")
