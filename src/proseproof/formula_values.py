@@ -391,22 +391,23 @@ def _about(one: Any, two: Any, left: Node, right: Node) -> bool:
         inner = node.parts[0] if node.kind == "negative" else node
         if inner.kind == "number":
             decimals = len(inner.text.partition(".")[2])
-            return abs(float(true) - said) <= 0.5 * 10.0**-decimals * (1 + CLOSE)
+            return bool(abs(float(true) - said) <= 0.5 * 10.0**-decimals * (1 + CLOSE))
     raise FormulaError(r"\approx needs a number on one side: its digits say how near")
 
 
 def equal(one: Any, two: Any) -> bool:
     """True when two values are the same, to what float64 can tell."""
     if isinstance(one, list | tuple) or isinstance(two, list | tuple):
-        pair = isinstance(one, list | tuple) and isinstance(two, list | tuple)
-        return pair and len(one) == len(two) and all(map(equal, one, two))
+        if not isinstance(one, list | tuple) or not isinstance(two, list | tuple):
+            return False
+        return len(one) == len(two) and all(map(equal, one, two))
     if _dims(one) or _dims(two):
         if _shape_of(one) != _shape_of(two):
             return False
         near = (one - two).abs() <= CLOSE * (1 + two.abs())
         return bool((near | (one == two)).all())  # where both are infinite, too
     try:
-        one, two = float(one), float(two)
+        one, two = (float(x.item() if hasattr(x, "item") else x) for x in (one, two))
     except (TypeError, ValueError):
         return bool(one == two)
     return math.isclose(one, two, rel_tol=CLOSE, abs_tol=CLOSE) or one == two

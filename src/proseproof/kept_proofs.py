@@ -193,6 +193,7 @@ def _parts(proof: PageProof) -> dict[str, str]:
         "the settings": _hash(settings.rewrite, settings.homes, settings.drawing),
         "the page": _hash(page.path, _program(proof), _said(proof)),
         "what it quotes": _hash(quoted),
+        "the notation": _hash(proof.formulas.said and proof.project.notation),
         "the names it uses": _hash([(w, w in own.names, w in own.keywords) for w in words]),
         "what it mentions": _hash(mentioned),
     }
@@ -222,7 +223,8 @@ def _said(proof: PageProof) -> list[Any]:
         (table.expression, [span.text for _, spans in table.rows for span in spans])
         for table in proof.page.tables
     ]
-    return [spans, tables, proof.page.front.get("varies")]
+    formulas = [(proof.formulas.home(one), one.key, one.section) for one in proof.formulas.said]
+    return [spans, tables, formulas, proof.page.front.get("varies")]
 
 
 def _lines(proof: PageProof) -> list[int]:
@@ -230,6 +232,7 @@ def _lines(proof: PageProof) -> list[int]:
     page = proof.page
     lines = [block.line for block in page.blocks] + [span.line for span in page.spans]
     lines += [block.output.line for block in page.blocks if block.output]
+    lines += [formula.line for formula in page.formulas]
     for table in page.tables:
         lines += [table.line, *(line for line, _ in table.rows)]
     return lines
@@ -242,4 +245,6 @@ def files_of(proof: PageProof) -> set[Path]:
     figures = [figure for block in blocks for figure in block.figures]
     if figures:
         code += [f"import {module}" for module in proof.settings.drawing]
+    if proof.formulas.said and proof.project.notation is not None:
+        code += proof.project.notation.programs
     return {root / path for *_, path in figures} | dependencies.sources(code, root)

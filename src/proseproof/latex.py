@@ -230,7 +230,8 @@ class _Reader:
 
     def sum(self) -> Node:
         tokens = self.tokens
-        parts, signs = [], ""
+        parts: list[Node] = []
+        signs = ""
         while True:
             sign = "+"
             if tokens.now in ("+", "-") and tokens.kind == "sign":

@@ -8,7 +8,7 @@ import re
 import tokenize
 from itertools import pairwise
 
-from proseproof.page import Block, Heading, Link, Page, Section, Span, Table
+from proseproof.page import Block, Formula, Heading, Link, Page, Section, Span, Table
 from proseproof.page_fences import COMMENT, DIRECTIVE, refuse
 from proseproof.sentence_subjects import SPAN, read_spans
 
@@ -22,6 +22,10 @@ REFERRED = re.compile(r"(?<!\\)\[(?P<text>[^\[\]]+)\]\[(?P<name>[^\[\]]*)\]")
 HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>", re.IGNORECASE)
 # A key on the keyboard is no code.
 HTML_CODE = re.compile(r"<(pre|code|tt|samp|kbd(?!>[\w+ -]{1,12}</kbd>))(?=[\s>])", re.IGNORECASE)
+# A dollar with a digit behind the closing one, or blanks inside, is money.
+FORMULA = re.compile(
+    r"(?<![\\$])(?:\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]*[^$\s\\])\$(?!\d)|(?P<open>\$))"
+)
 QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
 RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 CONTAINER = re.compile(r"^\s*(?:!!!|\?\?\?\+?|===[!+]?|[-*+]\s|\d+[.)]\s|\[\^[^\]]+\]:|:\s)")
@@ -155,6 +159,12 @@ class ProseReader:
             place = line + bare.count("\n", 0, shown_code.start())
             message = f"<{shown_code[1]}> shows code that nobody runs"
             page.problem(place, message, "write a fence, or a span between backticks")
+        for formula in FORMULA.finditer(bare):
+            place = line + bare.count("\n", 0, formula.start())
+            inner = formula["display"] or formula["inline"] or ""
+            if formula["display"] and inner.startswith("\n"):
+                place += 1
+            page.formulas.append(Formula(place, inner.strip(), bool(formula["display"])))
         if "--8<--" in bare:
             place = line + bare.count("\n", 0, bare.index("--8<--"))
             page.problem(place, "an include outside a listing", "quote it in a ```python fence")

@@ -10,6 +10,7 @@ from proseproof.bindings import Ledger
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.messages import Finding
+from proseproof.notation import Notation
 from proseproof.page import Page
 from proseproof.page_reader import read
 from proseproof.settings import Settings
@@ -30,6 +31,7 @@ class Project:
         folder = (self.settings.root / self.settings.report).parent / FOLDER
         self.keeper = Keeper(folder, self.again)
         self.ledger = Ledger(self.settings)
+        self.notation = Notation.load(self.settings)
 
     def page(self, path: str) -> Page:
         """The page at a path from the root; read once."""

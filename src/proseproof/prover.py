@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tokenize
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +22,7 @@ from proseproof import (
     covered_ids,
     dependencies,
     figures,
+    formulas,
     interpreter_state,
     lab_runner,
     language_pairs,
@@ -93,11 +94,16 @@ class PageProof:
         self.entry.findings += [FindingEntry(one.line, one.message) for one in findings]
         return findings
 
+    @cached_property
+    def formulas(self) -> formulas.Judge:
+        """What judges the formulas of the page."""
+        return formulas.Judge(self)
+
     # 1. Accounted for.
 
     def accounted(self) -> list[Finding]:
         """What is wrong with how the page is written: fences, marks, listings, links, figures."""
-        return self.note(accounted.check(self))
+        return self.note(accounted.check(self) + self.formulas.written())
 
     # 2 to 5, 8. Blocks, their shape comments, their sentences, tables and outputs.
 
@@ -122,7 +128,8 @@ class PageProof:
 
     def prose(self) -> list[Finding]:
         """The sentences of a page that has no block."""
-        return self.note(self._judge(Judge(self.settings, self.page, None, self.code), self.spans))
+        found = self._judge(Judge(self.settings, self.page, None, self.code), self.spans)
+        return self.note(found + self.formulas.judged(0, {}))
 
     def block(self, index: int) -> list[Finding]:
         """One block: it runs, prints what is shown, and its sentences hold."""
@@ -147,6 +154,7 @@ class PageProof:
         if block.language != "python" or block.skip is not None:
             run, found = None, [] if block.skip is not None else self._shell(block)
             found += self._judge(Judge(self.settings, self.page, None, self.code), spans)
+            found += self.formulas.judged(index, {})
         else:
             run, found = self._run(block, spans)
         if block.skip is not None:
@@ -322,6 +330,8 @@ class PageProof:
     def sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
         judge = Judge(self.settings, self.page, run, self.code)
         found = self._judge(judge, spans)
+        index = next(n for n, block in enumerate(self.page.blocks) if block is run.block)
+        found += self.formulas.judged(index, judge.values)
         for table in self.page.tables:
             if shape_tables.block_of(self.page, table) is run.block:
                 claims, wrong = shape_tables.check(self.page, table, judge.values)
@@ -410,6 +420,6 @@ class PageProof:
             return [*steps, ("cells", self.cells)]
         for index, block in enumerate(self.page.blocks):
             steps.append((f"line {block.line}", partial(self.block, index)))
-        if not self.page.blocks and self.spans:
+        if not self.page.blocks and (self.spans or self.page.formulas):
             steps.append(("prose", self.prose))
         return steps

@@ -138,11 +138,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the settings and begin to assert shape comments."""
     try:
         settings = Settings.load(config.rootpath)
+        session = None if settings is None else Session(settings, config)
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
-    if settings is None:
+    if settings is None or session is None:
         return
-    session = Session(settings, config)
     config.stash[KEY] = session
     if revision := config.getoption("since", ""):
         try:

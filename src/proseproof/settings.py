@@ -67,6 +67,7 @@ class Settings:
     records: str = "docs/records"
     bindings: str = ""
     unbound: tuple[str, ...] = ()
+    notation: str = ""
     report: str = ".cache/proseproof/report.json"
 
     @classmethod
