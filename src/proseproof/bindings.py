@@ -90,12 +90,12 @@ class Ledger:
         return f"{self.settings.bindings}/{inner}"
 
     def covers(self, path: str) -> bool:
-        """True for a page whose numbers and formulas have to be bound."""
+        """True for a page whose numbers have to be bound; formulas are on every page."""
         settings = self.settings
         if not settings.bindings:
             return False
         to_do = any(path == one or path.startswith(f"{one}/") for one in settings.unbound)
-        return not to_do or (settings.root / self.file(path)).is_file()
+        return not to_do or any(key[:1] != "$" for _, key in self.of(path).entries)
 
     def of(self, path: str) -> Bindings:
         """The entries of a page; none when it has no file. SettingsError when it is no TOML."""

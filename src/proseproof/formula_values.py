@@ -293,26 +293,17 @@ class Scope:
 
     def wrong(self, node: Node, tried: int = MANY) -> str:
         """What is true instead of the relation, for the first index at which it is false."""
-        for scope in self.everywhere(node, tried):
-            for agrees, truth in scope._links(node):
-                if not agrees:
-                    indices = [f"{k} = {v}" for k, v in scope.bound.items() if type(v) is int]
-                    return truth + (f" (at {', '.join(indices)})" if indices else "")
-        return ""
-
-    def everywhere(self, node: Node, tried: int = MANY) -> Iterator[Scope]:
-        """The scope for each combination of the indices that are free in the tree."""
         try:
-            self.value(node)
+            truths = [truth for agrees, truth in self._links(node) if not agrees]
         except FreeIndex as free:
             values = self.symbols.range_of(free.name) or []
             if not values or len(values) > tried:
                 raise FormulaError(f"the index {free.name} takes {len(values)} values") from None
-            for value in values:
-                at = self.with_bound({free.name: value})
-                yield from at.everywhere(node, tried // len(values))
-        else:
-            yield self
+            left = tried // len(values)
+            wrong = (self.with_bound({free.name: one}).wrong(node, left) for one in values)
+            return next(filter(None, wrong), "")
+        indices = [f"{name} = {one}" for name, one in self.bound.items() if type(one) is int]
+        return "".join(truths[:1]) + (f" (at {', '.join(indices)})" if truths and indices else "")
 
 
 def _is_number(value: Any) -> bool:

@@ -8,6 +8,7 @@ symbols, or else in the world of the notation (see `notation`). One without a re
 - a value: that of the formula;
 - a function of the sizes, `lambda n, d: …`: the formula is compared with it at several sizes, and
   `O(…)` with how it grows (see `growth`);
+- `grows(lambda n: …)`: the formula is how the function grows;
 - `term()`: it stands in a formula that is proved on the page.
 
 A lone symbol only has to be in the notation.
@@ -15,6 +16,7 @@ A lone symbol only has to be in the notation.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from collections import ChainMap, Counter
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 BIND = "python -m proseproof bind"
 TRIED = ((8, 12, 20, 28), (16, 8, 12, 20), (12, 24, 8, 16))  # sizes for functions of several
-SMALL = range(1, 9)  # sizes at which a condition is true for some and false for others
+SMALL = range(1, 6)  # sizes at which a condition is true for some and false for others
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ class Judge:
         meaning = meaning_of(project, page.path)
         if meaning is not None:
             self.meaning = meaning
-            self.world = World(meaning)
+            self.world = meaning.in_world
             self.said = said(project, page)
-        self.covered = self.ledger.covers(page.path)
+        self.covered = bool(project.settings.bindings)
         self.entries = self.ledger.of(page.path) if self.covered else None
 
     def entry(self, one: Said) -> Entry | None:
@@ -208,7 +210,8 @@ class Judge:
         if not here:
             return []
         found = []
-        with self.meaning.stage():
+        evaluated = any(one.is_relation or self.entry(one) for one in here)
+        with self.meaning.stage() if evaluated else contextlib.nullcontext():
             for one in here:
                 rule, wrong = self._judged(one, values)
                 verdict = "fails" if wrong else "holds"
@@ -249,10 +252,16 @@ class Judge:
 
     def _bound(self, one: Said, entry: Entry, values: Mapping[str, Any]) -> str:
         names = ChainMap(dict(values), self.meaning.world)
-        value = evaluate(self.ledger, entry.code, names, {"term": lambda: self._is_term(one)})
+        counters: dict[str, Callable[..., Any]] = {
+            "term": lambda: self._is_term(one),
+            "grows": growth.Growth,
+        }
+        value = evaluate(self.ledger, entry.code, names, counters)
         if len(one.trees) != 1:
             return "an entry is for one formula; these are several"
         (tree,) = one.trees
+        if isinstance(value, growth.Growth):
+            return self._grown(tree, value.counted)
         if callable(value) and not hasattr(value, "shape"):
             return self._compared(tree, value)
         if isinstance(value, bool):
@@ -280,14 +289,13 @@ class Judge:
 
     def _compared(self, tree: Node, function: Callable[..., Any]) -> str:
         """Where the formula and the function differ."""
-        names = list(inspect.signature(function).parameters)
         if tree.kind == "call" and tree.parts[0] == Node("name", "O"):
-            order = tree.parts[1]
-            return growth.wrong(function, lambda at: self._at(order, at), self._all(order, names))
+            return self._grown(tree.parts[1], function)
         if HOLE in tree:
             sample = self.meaning.world.get("X", 0.5)
             mine = Scope(self.world, {HOLE.kind: sample}).value(tree)
             return "" if equal(mine, function(sample)) else "the two differ"
+        names = list(inspect.signature(function).parameters)
         for sizes in self._sizes(tree, names):
             mine, true = self._at(tree, sizes), function(**sizes)
             if not equal(mine, true):
@@ -295,12 +303,13 @@ class Judge:
                 return f"at {at} it is {short(mine)}; what it is bound to is {short(true)}"
         return ""
 
-    def _all(self, tree: Node, names: list[str]) -> list[str]:
-        """The names of the sizes, of which none in the formula may be missing."""
-        for node in tree.walk():
+    def _grown(self, order: Node, count: Callable[..., Any]) -> str:
+        """How what is counted grows, where the order is another."""
+        names = list(inspect.signature(count).parameters)
+        for node in order.walk():
             if node in self.meaning.symbols and not {*self._called(node)} & {*names}:
                 raise FormulaError(f"{spelt(node)} is no parameter of what it is bound to")
-        return names
+        return growth.wrong(count, lambda sizes: self._at(order, sizes), names)
 
     def _sizes(self, tree: Node, names: list[str]) -> Iterator[dict[str, int]]:
         if tree.kind == "relation":
@@ -310,7 +319,12 @@ class Judge:
         else:
             tried = [one[: len(names)] for one in TRIED]
         for one in tried:
-            yield dict(zip(names, one, strict=True))
+            yield {name: self._in_range(name, n) for name, n in zip(names, one, strict=True)}
+
+    def _in_range(self, name: str, size: int) -> int:
+        """The size, or for an index one of the values that it takes."""
+        values = self.world.range_of(name)
+        return size if values is None else values[size % len(values)]
 
     def _called(self, node: Node) -> tuple[str, str]:
         return plain_name(node), self.meaning.names.get(node, "")

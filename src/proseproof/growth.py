@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 SIZES = (16, 32, 64)  # of the one that grows
 FIXED = 16  # all others, meanwhile
 SLACK = 0.15  # of an exponent: 3 n + 2 is of the order n, and no more than that
+
+
+@dataclass(frozen=True)
+class Growth:
+    r"""Says in the ledger that a formula, such as `n^2`, is how a count grows, not the count."""
+
+    counted: Callable[..., Any]
 
 
 def wrong(

@@ -18,6 +18,9 @@ r"""The notation of a project: what each symbol of its formulas stands for, in a
     [functions]
     "\\operatorname{area}" = "lambda radius: math.pi * radius**2"
 
+    [terms]             # what a formula without a relation is as a rule: `bind` writes that
+    '\\pi r^2' = "area"
+
     [random]            # functions of what is random: over these outcomes, with this made of them
     "\\operatorname{Var}" = { over = "outcomes", of = "variance" }
 
@@ -44,7 +47,7 @@ from proseproof.formula_values import FormulaError, Scope, UnknownSymbol, spelt
 from proseproof.latex import LatexError, Node, Vocabulary, expression
 from proseproof.settings import Settings, SettingsError
 
-TABLES = ("symbols", "names", "indices", "functions", "random")
+TABLES = ("symbols", "names", "indices", "functions", "random", "terms")
 SEED = 0
 
 
@@ -135,6 +138,11 @@ class Meaning:
         return self._parsed("functions")
 
     @cached_property
+    def terms(self) -> dict[Node, str]:
+        """What formulas without a relation stand for as a rule."""
+        return self._parsed("terms")
+
+    @cached_property
     def _random(self) -> dict[Node, dict[str, str]]:
         return self._parsed("random")
 
@@ -160,6 +168,11 @@ class Meaning:
     # The world.
 
     @cached_property
+    def in_world(self) -> World:
+        """Symbols with the values that they have here."""
+        return World(self)
+
+    @cached_property
     def world(self) -> dict[str, Any]:
         """The names that expressions are evaluated with."""
         if self.base is not None and "world" not in self.own:
@@ -182,12 +195,13 @@ class Meaning:
             return
         import torch
 
-        before = torch.get_default_dtype()
+        before, drawn = torch.get_default_dtype(), torch.get_rng_state()
         torch.set_default_dtype(torch.float64)
         try:
             yield
         finally:
             torch.set_default_dtype(before)
+            torch.set_rng_state(drawn)
 
     def _lineage(self) -> Iterator[Meaning]:
         yield self
