@@ -11,7 +11,8 @@ symbols, or else in the world of the notation (see `notation`). One without a re
 - `grows(lambda n: …)`: the formula is how the function grows;
 - `term()`: it stands in a formula that is proved on the page.
 
-A lone symbol only has to be in the notation.
+It sees what every entry sees, and the world: `world.radius`. A lone symbol only has to be in the
+notation.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -238,6 +239,8 @@ class Judge:
             wrong = str(error)
         except FreeIndex as free:
             wrong = f"nothing says what {free.name} is"
+        except Exception as error:  # whatever the code of an entry or of the notation raises
+            wrong = f"{type(error).__name__}: {error}"
         if not wrong:
             return rule, []
         message = f"{shown_of(one)} ({rule}): {wrong}"
@@ -251,7 +254,7 @@ class Judge:
             return Scope(self.world).wrong(tree)
 
     def _bound(self, one: Said, entry: Entry, values: Mapping[str, Any]) -> str:
-        names = ChainMap(dict(values), self.meaning.world)
+        names = {**values, "world": _Attributes(self.meaning)}
         counters: dict[str, Callable[..., Any]] = {
             "term": lambda: self._is_term(one),
             "grows": growth.Growth,
@@ -331,6 +334,19 @@ class Judge:
 
     def _at(self, tree: Node, sizes: Mapping[str, int]) -> Any:
         return Scope(_Sizes(self.meaning, sizes=sizes)).value(tree)
+
+
+class _Attributes:
+    """The names of the world, as an entry of the ledger has them: `world.radius`."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._meaning.world[name]
+        except KeyError:
+            raise AttributeError(f"the world of {self._meaning.file} has no {name}") from None
 
 
 @dataclass
