@@ -239,8 +239,6 @@ class _Reader:
             elif parts:
                 break
             if tokens.skip(r"\pm"):
-                if parts:
-                    raise LatexError(r"\pm stands between two terms: write both")
                 parts.append(Node("plusminus", "", (self.product(),)))
             else:
                 parts.append(self.product())
