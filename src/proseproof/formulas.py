@@ -193,7 +193,7 @@ class Judge:
         }
         base = self.meaning.base
         for node, key in own.items():
-            if not base.is_known(node) or plain_text(key):
+            if not base.is_known(node) or is_in_words(node):
                 continue
             using = [one for one in self.said if any(node in tree for tree in one.trees)]
             alone = {one.section for one in using if any(node == tree for tree in one.trees)}
@@ -368,9 +368,11 @@ def shown_of(one: Said) -> str:
     return f"${' '.join(one.formula.text.split())}$"
 
 
-def plain_text(key: str) -> bool:
+def is_in_words(node: Node) -> bool:
     r"""True for a name in words, such as `\text{out}`, which says itself what it is."""
-    return key.startswith((r"\text", r"\operatorname"))
+    while node.kind in ("sub", "power", "prime"):
+        node = node.parts[0]
+    return node.kind == "text"
 
 
 def is_mention(meaning: Meaning, tree: Node) -> bool:

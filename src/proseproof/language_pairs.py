@@ -48,7 +48,7 @@ def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
     found += _differ(
         "figures", page, other, _links(page, True, languages), _links(other, True, languages)
     )
-    for what, bag in (("claims", _claims), ("links", _targets)):
+    for what, bag in (("claims", _claims), ("formulas", _formulas), ("links", _targets)):
         left, right = bag(page, languages), bag(other, languages)
         found += _bags(what, page, other, left, right)
     return found
@@ -192,6 +192,15 @@ def _claims(page: Page, languages: tuple[str, ...]) -> list[Item]:
         key = (_section(page, span.line), text)
         found.setdefault(key, Item(span.line, text, key))
     return list(found.values())
+
+
+def _formulas(page: Page, languages: tuple[str, ...]) -> list[Item]:
+    """The formulas of each section, each as often as it stands there."""
+    items = []
+    for one in page.formulas:
+        text = "".join(one.text.split())
+        items.append(Item(one.line, f"${one.text}$", (_section(page, one.line), text)))
+    return items
 
 
 def _differ(

@@ -84,6 +84,10 @@ class Notation:
         pages = self.data.get("pages", {}).values()
         return [place["world"] for place in (self.data, *pages) if "world" in place]
 
+    def all(self) -> list[Meaning]:
+        """What the symbols mean as a rule, and on the pages that say something else."""
+        return [self.of(""), *map(self.of, self.data.get("pages", {}))]
+
     def of(self, inner: str) -> Meaning:
         """What the symbols mean on a page, which is named without the folder of its language."""
         name = inner if inner in self.data.get("pages", {}) else ""
@@ -156,6 +160,10 @@ class Meaning:
             if free:
                 found.append((node, text, frozenset(free)))
         return found
+
+    def has_index(self, node: Node) -> bool:
+        """True for a symbol that takes an index."""
+        return any(one == node for one, _, _ in self._patterns)
 
     def is_known(self, node: Node) -> bool:
         """True for a symbol, an index, a function or a sign, as it stands."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from proseproof import covered_ids, mentions, translation_lock
+from proseproof import covered_ids, mentions, notation_table, translation_lock
 from proseproof.bindings import Ledger
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
@@ -61,6 +61,7 @@ def check_project(project: Project) -> list[Finding]:
     pages = [project.page(path) for path in project.paths()]
     found = covered_ids.check_project(settings, pages) if settings.languages else []
     found += mentions.unused(settings, pages)
+    found += notation_table.check(project)
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in translation_lock.read_lock(settings.root / settings.lock):
         if key.partition("#")[0] not in known:
