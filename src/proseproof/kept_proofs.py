@@ -192,6 +192,7 @@ def _parts(proof: PageProof) -> dict[str, str]:
         "what is installed": _environment(),
         "the settings": _hash(settings.rewrite, settings.homes, settings.drawing),
         "the page": _hash(page.path, _program(proof), _said(proof)),
+        "what its numbers are bound to": _hash(proof.numbers.key(proof.home_of)),
         "what it quotes": _hash(quoted),
         "the names it uses": _hash([(w, w in own.names, w in own.keywords) for w in words]),
         "what it mentions": _hash(mentioned),
