@@ -66,7 +66,7 @@ def bind(project: Project, path: str) -> Bound:
                     if other is not claim and (known := answers.get(id(other))) is not None
                 }
                 answers[id(claim)] = guess(project, path, claim, run, before=before)
-        if run is None or proof.page.is_lab:
+        if run is None:
             continue
         for claim, home in waiting:
             own = sections[index] == claim.section

@@ -2,7 +2,7 @@
 
 - `items()`: the items of the list that follows;
 - `rows()`, `columns()`: of the table that follows, or in which the number stands;
-- `listed()`: the things that the sentence lists behind the number, or else before it;
+- `listed()`: the things that the sentence lists behind the number;
 - `parts()`: the parts of the code in the sentence: of a shape, a list, or the arguments of a call;
 - `lines()`: the lines of code of the block;
 - `printed(k)`: the k-th number that the block prints, the first being 1, the last −1;
@@ -111,19 +111,19 @@ class Counters:
 
     def listed(self) -> int:
         """How many things the sentence lists."""
-        unit, claim = self.claim.unit, self.claim
-        ends = [0, *(match.end() for match in STOP.finditer(unit.bare)), len(unit.bare)]
-        begin = max(end for end in ends if end <= claim.start)
-        end = min(end for end in ends if end >= claim.end)
-        behind = unit.bare[claim.end : end]
-        _, colon, after = behind.partition(":")
-        if not colon:
-            _, colon, after = behind.partition("：")
-        for text in (after, behind, unit.bare[begin : claim.start]):
-            parts = [part for part in SEPARATOR.split(text) if re.search(rf"[\w{CODE}]", part)]
-            if len(parts) > 1:
-                return len(parts)
-        raise Unbound("the sentence lists nothing")
+        found = self.list_behind()
+        if len(found) < 2:
+            raise Unbound("the sentence lists nothing behind the number")
+        return len(found)
+
+    def list_behind(self) -> list[str]:
+        """What the sentence lists behind the number, and behind a colon if there is one."""
+        bare = self.claim.unit.bare
+        stop = STOP.search(bare, self.claim.end)
+        behind = bare[self.claim.end : stop.start() if stop else len(bare)]
+        _, colon, after = behind.replace("：", ":").partition(":")
+        text = after if colon and after.strip() else behind
+        return [part for part in SEPARATOR.split(text) if re.search(rf"[\w{CODE}]", part)]
 
     def parts(self) -> int:
         """How many parts the code nearest in the sentence has."""

@@ -118,10 +118,11 @@ def _candidates(
     yield from _from_names(claim, values)
     if elsewhere:
         return
-    behind = claim.unit.bare[claim.end : sentence_at(claim.unit.bare, claim.start)[1]]
-    colon = bool(re.search("[:：]", behind))
-    least = 2 if colon else 3
-    if claim.reads[0].word and claim.reads[0].value >= least and (colon or nouns(claim)):
+    listed = counters.list_behind()
+    behind = claim.unit.bare[claim.end :].partition(listed[0] if listed else "\n")[0]
+    short = all(len(part.split()) < 4 for part in listed[1:])
+    colon = len(listed) >= 2 and re.search("[:：]", behind)
+    if claim.reads[0].word and (colon or (len(listed) >= 3 and short)):
         yield Guess("listed()", LIKELY, "what the sentence lists")
     if claim.reads[0].value >= 2 and any(singular(noun) in COMPOUNDS for noun in nouns(claim)):
         yield Guess("parts()", LIKELY, "the parts of the code in the sentence")
@@ -153,10 +154,22 @@ def _from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Itera
     phrase = " ".join(singular(word) for word in before)
     for expression in words.get(phrase, []):
         yield Guess(expression, SURE, phrase)
-    for place, noun in enumerate(nouns(claim)):
-        for word in (noun.lower(), singular(noun)):
+    for noun in nouns(claim):
+        for word in {noun.lower(), singular(noun)}:
             for expression in words.get(word, []):
-                yield Guess(expression, SURE if place < 2 else LIKELY, noun)
+                if "*" not in expression:
+                    yield Guess(expression, SURE, noun)
+                    continue
+                for name, value in values.items():
+                    if not name.startswith("_") and _is_wide(value):
+                        yield Guess(expression.replace("*", name), LIKELY, noun)
+
+
+def _is_wide(value: Any) -> bool:
+    """True for what a word with a star may speak of: a tensor of some axes, a module."""
+    shape = getattr(value, "shape", None)
+    wide = isinstance(shape, tuple) and len(shape) > 1
+    return not isinstance(value, type) and (wide or hasattr(value, "parameters"))
 
 
 def _from_names(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
@@ -255,7 +268,8 @@ def _striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Itera
             yield Guess(f"coded({pattern!r})", LIKELY if striking else WEAK, "the code")
     printed = printed_numbers(counters.run)
     where = [place for place, true in enumerate(printed, 1) if holds(read, true, claim.how)]
-    if len(claim.reads) == 1 and where and (striking or (len(where) == 1 and read.value >= 3)):
+    alone = len(where) == 1 and not read.word and abs(read.value) >= 3
+    if len(claim.reads) == 1 and where and (striking or alone):
         sure = striking and len(where) == 1
         yield Guess(f"printed({where[0]})", LIKELY if sure else WEAK, "the output")
 
@@ -263,7 +277,7 @@ def _striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Itera
 def _coded(claim: Claim, run: Run | None) -> Iterator[str]:
     """Where the number stands in the block's code: a few signs around it that tell it apart."""
     code = run.block.code if run is not None else ""
-    one = r"\d[\d_]*(?:\.\d+)?(?:e-?\d+)?"
+    one = r"-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?"
     row = rf"(?<![\w.]){one}(?:, {one}){{{len(claim.reads) - 1}}}(?![\w.])"
     for match in re.finditer(row, code):
         numbers = [float(one.replace("_", "")) for one in match[0].split(", ")]

@@ -122,15 +122,12 @@ class NumberProof:
         """
         if self.project.settings.language(self.page.path) is not None:
             return self.numbers.claims
-        stated: dict[str, set[float]] = {}
-        for claim in self.numbers.claims:
-            if claim.key.isascii():
-                stated.setdefault(claim.section, set()).update(r.value for r in claim.reads)
+        latin = [claim for claim in self.numbers.claims if claim.is_latin]
+        stated = {read.value for claim in latin for read in claim.reads}
         return [
             claim
             for claim in self.numbers.claims
-            if claim.key.isascii()
-            or not {r.value for r in claim.reads} <= stated.get(claim.section, set())
+            if claim.is_latin or not {read.value for read in claim.reads} <= stated
         ]
 
     def counts(self) -> dict[str, int]:

@@ -89,7 +89,7 @@ RULES = (
     ("quoted", r"[\"“‘「]⟦[^\d⟧]+⟧[\"”’」]"),
     ("idiom", rf"(?:{IDIOMS_ENGLISH}|{IDIOMS_CHINESE})"),
     ("roughly", rf"(?:{VAGUE})"),
-    ("pronoun", r"⟦[两二三四]⟧者"),
+    ("pronoun", r"⟦[两二三四]⟧者|⟦两⟧[边侧端旁]"),
     ("one", r"⟦(?:one|an?|zero|零|〇|一)⟧"),
 )  # fmt: skip
 

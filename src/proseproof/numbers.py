@@ -97,6 +97,11 @@ class Claim:
         return self.unit.section
 
     @property
+    def is_latin(self) -> bool:
+        """True when the words beside the number are no Chinese ones."""
+        return not re.search(r"[\u4e00-\u9fff]", self.key)
+
+    @property
     def sentence(self) -> str:
         """The sentence in which it stands."""
         begin, end = sentence_at(self.unit.bare, self.start)
