@@ -228,6 +228,8 @@ def evaluate(
             scope[name] = found
     try:
         return eval(code, scope)
+    except Unbound as error:
+        raise Unbound(f"{expression}: {error}") from None
     except NameError as error:
         missing = getattr(error, "name", None) or str(error)
         raise Unbound(f"{expression}: there is no {missing} here") from None

@@ -112,7 +112,7 @@ class Counters:
     def listed(self) -> int:
         """How many things the sentence lists."""
         found = self.list_behind()
-        if len(found) < 2:
+        if not found:
             raise Unbound("the sentence lists nothing behind the number")
         return len(found)
 
@@ -121,9 +121,12 @@ class Counters:
         bare = self.claim.unit.bare
         stop = STOP.search(bare, self.claim.end)
         behind = bare[self.claim.end : stop.start() if stop else len(bare)]
-        _, colon, after = behind.replace("：", ":").partition(":")
-        text = after if colon and after.strip() else behind
-        return [part for part in SEPARATOR.split(text) if re.search(rf"[\w{CODE}]", part)]
+        before, _, after = behind.replace("：", ":").partition(":")
+        lists = [
+            [part for part in SEPARATOR.split(text) if re.search(rf"[\w{CODE}]", part)]
+            for text in (after, before)
+        ]
+        return next((parts for parts in lists if len(parts) > 1), [])
 
     def parts(self) -> int:
         """How many parts the code nearest in the sentence has."""
