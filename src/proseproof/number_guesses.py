@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from proseproof.project import Project
 
 RANKS = SURE, LIKELY, WEAK = "sure", "likely", "weak"
-IRREGULAR = {"matrices": "matrix", "indices": "index", "axes": "axis", "vertices": "vertex"}
+IRREGULAR = {
+    "matrices": "matrix",
+    "biases": "bias",
+    "indices": "index",
+    "axes": "axis",
+    "vertices": "vertex",
+}
 PLAIN = frozenset(
     re.findall(
         r"\w+",
@@ -41,6 +47,7 @@ COMPOUNDS = frozenset(
     re.findall(r"\w+", "axis dimension size argument number input part value index name entry")
 )
 HERE = "#guess"
+ANY = re.compile(r"\bany(?=\.|\(torch)")  # any.shape[1]: of any tensor or module
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,7 @@ def _candidates(
         return
     listed = counters.list_behind()
     behind = claim.unit.bare[claim.end :].partition(listed[0] if listed else "\n")[0]
-    short = all(len(part.split()) < 4 for part in listed[1:])
+    short = all(_is_thing(part) for part in listed[1:-1])
     colon = len(listed) >= 2 and re.search("[:：]", behind)
     if claim.reads[0].word and (colon or (len(listed) >= 3 and short)):
         yield Guess("listed()", LIKELY, "what the sentence lists")
@@ -129,6 +136,11 @@ def _candidates(
     yield from _from_sentence(claim, values)
     yield from _from_rows(claim, values)
     yield from _striking(claim, values, counters)
+
+
+def _is_thing(words: str) -> bool:
+    """True for code, or a word or two: something that is listed, and no clause."""
+    return len(words.split()) < 3 and not PLAIN & set(words.lower().split())
 
 
 def _what_follows(claim: Claim, counters: Counters) -> Iterator[Guess]:
@@ -152,21 +164,19 @@ def _from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Itera
         yield Guess(expression, SURE, claim.text)
     before = re.findall(r"[A-Za-z]+|[\u4e00-\u9fff]", claim.unit.bare[: claim.start])[-2:]
     phrase = " ".join(singular(word) for word in before)
-    for expression in words.get(phrase, []):
-        yield Guess(expression, SURE, phrase)
-    for noun in nouns(claim):
-        for word in {noun.lower(), singular(noun)}:
-            for expression in words.get(word, []):
-                if "*" not in expression:
-                    yield Guess(expression, SURE, noun)
-                    continue
-                for name, value in values.items():
-                    if not name.startswith("_") and _is_wide(value):
-                        yield Guess(expression.replace("*", name), LIKELY, noun)
+    said = [phrase, *(word for noun in nouns(claim) for word in (noun.lower(), singular(noun)))]
+    for noun in dict.fromkeys(said):
+        for expression in words.get(noun, []):
+            if not ANY.search(expression):
+                yield Guess(expression, SURE, noun)
+                continue
+            for name, value in values.items():
+                if not name.startswith("_") and _is_wide(value):
+                    yield Guess(ANY.sub(name, expression), LIKELY, noun)
 
 
 def _is_wide(value: Any) -> bool:
-    """True for what a word with a star may speak of: a tensor of some axes, a module."""
+    """True for what `any` may stand for: a tensor of some axes, a module."""
     shape = getattr(value, "shape", None)
     wide = isinstance(shape, tuple) and len(shape) > 1
     return not isinstance(value, type) and (wide or hasattr(value, "parameters"))

@@ -27,16 +27,25 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def pairs(here: PageNumbers, there: PageNumbers) -> Iterator[tuple[Side, Side]]:
+def units(here: PageNumbers, there: PageNumbers) -> Iterator[tuple[list[Unit], list[Unit]]]:
     """The two sides of each paragraph; of a whole section where its paragraphs do not match."""
     ours, theirs = _by_section(here), _by_section(there)
     for section in {**ours, **theirs}:
         left, right = ours.get(section, []), theirs.get(section, [])
-        groups = [(left, right)]
         if [unit.kind for unit in left] == [unit.kind for unit in right]:
-            groups = [([one], [two]) for one, two in zip(left, right, strict=True)]
-        for one, two in groups:
-            yield _side(here, one), _side(there, two)
+            yield from (([one], [two]) for one, two in zip(left, right, strict=True))
+        else:
+            yield left, right
+
+
+def pairs(here: PageNumbers, there: PageNumbers) -> Iterator[tuple[Side, Side]]:
+    """What the two languages say in each paragraph."""
+    claims = here.by_unit(), there.by_unit()
+    for one, two in units(here, there):
+        left = [claim for unit in one for claim in claims[0].get(id(unit), [])]
+        right = [claim for unit in two for claim in claims[1].get(id(unit), [])]
+        if left or right:
+            yield _side(here, one, left), _side(there, two, right)
 
 
 def only_here(side: Side, other: Side) -> list[Claim]:
@@ -57,9 +66,8 @@ def _by_section(numbers: PageNumbers) -> dict[str, list[Unit]]:
     return found
 
 
-def _side(numbers: PageNumbers, units: list[Unit]) -> Side:
+def _side(numbers: PageNumbers, units: list[Unit], claims: list[Claim]) -> Side:
     wanted = {id(unit) for unit in units}
-    claims = tuple(claim for claim in numbers.claims if id(claim.unit) in wanted)
     passed = {one.value for _, _, one, unit in numbers.passed if id(unit) in wanted}
     soft = passed.union(*(soft_values(unit) for unit in units))
-    return Side(units[0].line if units else 1, claims, frozenset(soft))
+    return Side(units[0].line if units else 1, tuple(claims), frozenset(soft))
