@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 from proseproof import report, shape_comments, translation_lock
@@ -90,6 +91,42 @@ def _confirm(project: Project, places: list[str], everything: bool) -> int:
     return 0
 
 
+def _bind(project: Project, names: list[str]) -> int:
+    from proseproof.bind import bind
+
+    ledger = project.ledger
+    if not project.settings.bindings:
+        print('[tool.proseproof] names no folder: bindings = "docs/bindings"', file=sys.stderr)
+        return 2
+    paths = [path for path in project.paths() if ledger.leads(path)]
+    twins = {project.settings.counterpart(path): path for path in paths}
+    chosen = [twins.get(name, name) for name in names] or paths
+    if unknown := [name for name in chosen if name not in paths]:
+        print(f"no such page: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    open_ = 0
+    for path in chosen:
+        done = bind(project, path)
+        for entry, claim, reason in done.refused:
+            open_ += 1
+            print(f'{path}:{claim.line}: not bound: "{claim.key}": {reason}')
+            print(f'    {entry.file}:{entry.line} has "{entry.key}"; mend the page, or that entry')
+        for entry, claim in done.moved:
+            print(f'{path}:{claim.line}: "{entry.key}" is now "{claim.key}"')
+        for claim, guess in done.guesses:
+            open_ += guess is None
+            said = f"{guess.expression}   ({guess.how}: {guess.why})" if guess else "?"
+            print(f'{path}:{claim.line}: "{claim.key}" = {said}\n    {claim.sentence}')
+        for section in done.named:
+            print(f"{path}: the names of [{section}] were written: look whether they are right")
+        counts = Counter(guess.how if guess else "open" for _, guess in done.guesses)
+        print(
+            f"{ledger.file(path)}: "
+            + (", ".join(f"{n} {how}" for how, n in counts.items()) or "nothing new")
+        )
+    return int(bool(open_))
+
+
 def _report(project: Project) -> int:
     settings = project.settings
     found = report.load(settings.root / settings.report)
@@ -145,6 +182,8 @@ def parser() -> argparse.ArgumentParser:
     confirm = add("confirm", "record that translations say the same", "confirm docs/en/page.md#top")
     confirm.add_argument("places", nargs="*", metavar="page#anchor", help="else all that changed")
     confirm.add_argument("--all", action="store_true", help="record every section as it is")
+    bind = add("bind", "guess what numbers are bound to", "bind docs/en/page.md")
+    bind.add_argument("pages", nargs="*", help="these pages; else all")
     add("report", "show what was proved, and what has changed since", "report")
     drill = add(
         "drill",
@@ -176,6 +215,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _update(project, options.pages, options.record_to)
     if options.command == "confirm":
         return _confirm(project, options.places, options.all)
+    if options.command == "bind":
+        return _bind(project, options.pages)
     if options.command == "report":
         return _report(project)
     from proseproof.drill import drill as run_drill

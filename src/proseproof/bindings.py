@@ -7,6 +7,8 @@ front matter), and each entry leads from words of the page to an expression:
     [idea]
     "4 heads" = "num_heads"
 
+`names` lists, in order, the numbers of a section that are names and no claims: `["head 1"]`.
+
 An expression sees the variables of the block that its line speaks of, `facts.NAME` for what no code
 can know (`facts.toml`, each with its source), whatever the project's packages and Python's own can
 import, and a few counters of what stands near the number (see `number_counters`). One that begins
@@ -31,6 +33,7 @@ from proseproof.settings import Settings, SettingsError
 
 FACTS, WORDS = "facts.toml", "words.toml"
 DESCRIPTION = "description"
+NAMES = "names"
 OPEN = "?"  # an entry that waits for its author
 PLACE = re.compile(r"#(?P<anchor>[\w-]*)(?:\.(?P<number>\d+))?\s+(?P<rest>.+)", re.DOTALL)
 TABLE = re.compile(r"^\[(?P<name>[^\[\]]*)\]\s*(?:#.*)?$")
@@ -70,6 +73,8 @@ class Bindings:
 
     file: str
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=dict)  # numbers that are names
+    lines: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def get(self, section: str, key: str) -> Entry | None:
         """The entry for these words of a section."""
@@ -82,6 +87,11 @@ class Ledger:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._pages: dict[str, Bindings | None] = {}
+
+    def leads(self, path: str) -> bool:
+        """True for a page whose words the ledger has: in English if there is that language."""
+        place, languages = self.settings.language(path), self.settings.languages
+        return place is None or place[0] == ("en" if "en" in languages else next(iter(languages)))
 
     def file(self, path: str) -> str:
         """Where the entries of a page stand, for all its languages."""
@@ -105,6 +115,10 @@ class Ledger:
         found = self._pages[name]
         return found if found is not None else Bindings(name)
 
+    def forget(self, path: str) -> None:
+        """Read the entries of a page anew: they were written."""
+        self._pages.pop(self.file(path), None)
+
     @functools.cached_property
     def facts(self) -> SimpleNamespace:
         """What no code can know."""
@@ -117,10 +131,22 @@ class Ledger:
         return SimpleNamespace(**values)
 
     @functools.cached_property
-    def words(self) -> dict[str, list[str]]:
-        """Which expressions a noun leads to, for guesses: heads = ["num_heads"]."""
+    def _words(self) -> dict[str, Any]:
         name = f"{self.settings.bindings}/{WORDS}"
         found = _toml(self.settings.root, name)
+        if unknown := sorted(set(found) - {"names", "words"}):
+            raise SettingsError(f"{name}: has names and [words], and no {unknown[0]}")
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Nouns in front of a number that names one of them: head 1."""
+        return list(self._words.get("names", []))
+
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """Which expressions a noun leads to, for guesses: heads = ["num_heads"]."""
+        found = self._words.get("words", {})
         return {word: [one] if isinstance(one, str) else list(one) for word, one in found.items()}
 
 
@@ -137,11 +163,14 @@ def read(root: Path, name: str) -> Bindings | None:
     if not (root / name).is_file():
         return None
     found = Bindings(name)
-    lines = _lines((root / name).read_text(encoding="utf-8"))
+    found.lines = lines = _lines((root / name).read_text(encoding="utf-8"))
     for section, table in _toml(root, name).items():
         if not isinstance(table, dict):
             raise SettingsError(f"{name}: {section} stands outside a section such as [idea]")
         for key, expression in table.items():
+            if key == NAMES and isinstance(expression, list):
+                found.names[section] = [str(one) for one in expression]
+                continue
             if not isinstance(expression, str):
                 raise SettingsError(f"{name}: {key} is bound to an expression in quotes")
             line = lines.get((section, key), 1)
@@ -199,6 +228,8 @@ def evaluate(
             scope[name] = found
     try:
         return eval(code, scope)
+    except Unbound as error:
+        raise Unbound(f"{expression}: {error}") from None
     except NameError as error:
         missing = getattr(error, "name", None) or str(error)
         raise Unbound(f"{expression}: there is no {missing} here") from None

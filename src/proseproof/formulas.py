@@ -42,6 +42,7 @@ from proseproof.page import Formula, Page
 from proseproof.report import ClaimEntry
 
 if TYPE_CHECKING:
+    from proseproof.execution import Run
     from proseproof.project import Project
     from proseproof.prover import PageProof
 
@@ -131,7 +132,20 @@ class Judge:
             there = [n for n, b in enumerate(page.blocks) if section_of(page, b.line) == anchor]
             if number <= len(there):
                 return there[number - 1]
-        return self.proof._home(one.formula.line)
+        return self.proof.home(one.formula.line)
+
+    def key(self) -> list[Any]:
+        """What a kept proof of the formulas depends on."""
+        if not self.said:
+            return []
+        entries = [(one, self.entry(one)) for one in self.said]
+        return [
+            self.meaning.everything,
+            *(
+                (self.home(one), one.section, one.key, entry.expression if entry else "")
+                for one, entry in entries
+            ),
+        ]
 
     # What can be told without running anything.
 
@@ -205,8 +219,9 @@ class Judge:
 
     # What is true.
 
-    def judged(self, index: int, values: Mapping[str, Any]) -> list[Finding]:
+    def judged(self, index: int, run: Run | None) -> list[Finding]:
         """The formulas that speak of a block, with the values that it has made."""
+        values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}
         here = [one for one in self.said if not one.unreadable and self.home(one) == index]
         if not here:
             return []

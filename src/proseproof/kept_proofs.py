@@ -192,8 +192,9 @@ def _parts(proof: PageProof) -> dict[str, str]:
         "what is installed": _environment(),
         "the settings": _hash(settings.rewrite, settings.homes, settings.drawing),
         "the page": _hash(page.path, _program(proof), _said(proof)),
+        "what its numbers are bound to": _hash(proof.numbers.key(proof.home_of)),
         "what it quotes": _hash(quoted),
-        "the notation": _hash(proof.formulas.said and proof.project.notation),
+        "what its formulas are": _hash(proof.formulas.key()),
         "the names it uses": _hash([(w, w in own.names, w in own.keywords) for w in words]),
         "what it mentions": _hash(mentioned),
     }
@@ -223,8 +224,7 @@ def _said(proof: PageProof) -> list[Any]:
         (table.expression, [span.text for _, spans in table.rows for span in spans])
         for table in proof.page.tables
     ]
-    formulas = [(proof.formulas.home(one), one.key, one.section) for one in proof.formulas.said]
-    return [spans, tables, formulas, proof.page.front.get("varies")]
+    return [spans, tables, proof.page.front.get("varies")]
 
 
 def _lines(proof: PageProof) -> list[int]:

@@ -59,6 +59,11 @@ def _section(page: Page, line: int) -> str:
     return anchors[-1] if anchors else ""
 
 
+def sections_of_blocks(page: Page) -> list[str]:
+    """The section in which each block stands."""
+    return [_section(page, block.line) for block in page.blocks]
+
+
 def _headings(page: Page) -> list[Item]:
     return [
         Item(one.line, f"{'#' * one.level} {{#{one.anchor}}}", (one.level, one.anchor))

@@ -116,6 +116,11 @@ class Meaning:
         self.vocabulary = Vocabulary(words, letters)
         self._code: dict[str, tuple[CodeType, frozenset[str]]] = {}
 
+    @property
+    def everything(self) -> list[Any]:
+        """All that the meaning of a symbol depends on."""
+        return [*(self.base.everything if self.base else []), self.own]
+
     def _parsed(self, table: str) -> dict[Node, Any]:
         """A table with its keys read."""
         found = {}

@@ -167,6 +167,8 @@ class Page:
     findings: list[Finding] = field(default_factory=list)
     is_lab: bool = False
     shown: int = 0
+    prose: list[str] = field(default_factory=list)  # the lines without fences and comments
+    front_lines: dict[int, str] = field(default_factory=dict)  # of words in the front matter
 
     @cached_property
     def source_lines(self) -> list[str]:

@@ -49,6 +49,7 @@ class ProseReader:
         self._references()
         self._figures()
         self._sections()
+        self.page.prose = self.prose
 
     def _comments(self) -> None:
         """Take the remaining comments off the page; those that would do nothing are reported."""

@@ -11,6 +11,9 @@ from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.messages import Finding
 from proseproof.notation import Notation
+from proseproof.number_rules import Judge
+from proseproof.numbers import PageNumbers
+from proseproof.numbers import read as read_numbers
 from proseproof.page import Page
 from proseproof.page_reader import read
 from proseproof.settings import Settings
@@ -32,12 +35,24 @@ class Project:
         self.keeper = Keeper(folder, self.again)
         self.ledger = Ledger(self.settings)
         self.notation = Notation.load(self.settings)
+        self._numbers: dict[str, PageNumbers] = {}
+        self._rules: Judge | None = None
 
     def page(self, path: str) -> Page:
         """The page at a path from the root; read once."""
         if path not in self.pages:
             self.pages[path] = read(self.settings.root, path)
         return self.pages[path]
+
+    def numbers(self, path: str) -> PageNumbers:
+        """The numbers in the prose of a page; read once."""
+        if path not in self._numbers:
+            self._rules = self._rules or Judge(self.ledger.names)
+            place = self.settings.language(path)
+            self._numbers[path] = read_numbers(
+                self.page(path), self._rules, place[0] if place else ""
+            )
+        return self._numbers[path]
 
     def paths(self) -> list[str]:
         """Every page's path from the root."""

@@ -27,6 +27,7 @@ from proseproof import (
     lab_runner,
     language_pairs,
     module_leaks,
+    number_proof,
     outputs,
     records,
     second_runs,
@@ -34,6 +35,7 @@ from proseproof import (
     shape_tables,
     translation_lock,
 )
+from proseproof.bindings import Entry
 from proseproof.claims import Judge, Verdict
 from proseproof.execution import (
     Endless,
@@ -44,6 +46,8 @@ from proseproof.execution import (
 )
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding, diff
+from proseproof.number_proof import NumberProof
+from proseproof.numbers import Claim
 from proseproof.page import Block, Span
 from proseproof.project import Project
 from proseproof.quoted_code import Code
@@ -89,6 +93,8 @@ class PageProof:
         self.unfinished = set(range(len(self.page.blocks)))
         self.recalled: bool | None = None
         self.spans = [span for span in self.page.spans if span not in own]
+        self.numbers = NumberProof(project, self.page)
+        self.entry.numbers = self.numbers.counts()
 
     def note(self, findings: list[Finding]) -> list[Finding]:
         self.entry.findings += [FindingEntry(one.line, one.message) for one in findings]
@@ -103,15 +109,16 @@ class PageProof:
 
     def accounted(self) -> list[Finding]:
         """What is wrong with how the page is written: fences, marks, listings, links, figures."""
-        return self.note(accounted.check(self) + self.formulas.written())
+        found = self.numbers.accounted() + self.formulas.written()
+        return self.note(accounted.check(self) + found)
 
     # 2 to 5, 8. Blocks, their shape comments, their sentences, tables and outputs.
 
     def spans_for(self, index: int) -> list[Span]:
         """The spans that are judged in the namespace of block number `index`."""
-        return [span for span in self.spans if self._home(span.line) == index]
+        return [span for span in self.spans if self.home(span.line) == index]
 
-    def _home(self, line: int) -> int:
+    def home(self, line: int) -> int:
         """The block that a line speaks of: the last one above it, in its section if there is one.
 
         What stands above the first block of its section, as a short answer does, speaks of that.
@@ -126,10 +133,19 @@ class PageProof:
             return above
         return max(above - 1, 0)
 
+    def home_of(self, claim: Claim, entry: Entry) -> int:
+        """The block beside which the ledger's expression for a number is evaluated."""
+        if entry.place is None:
+            return self.home(claim.line)
+        anchor, number = entry.place
+        sections = language_pairs.sections_of_blocks(self.page)
+        there = [index for index, section in enumerate(sections) if section == anchor]
+        return there[number - 1] if 0 < number <= len(there) else -1
+
     def prose(self) -> list[Finding]:
         """The sentences of a page that has no block."""
         found = self._judge(Judge(self.settings, self.page, None, self.code), self.spans)
-        return self.note(found + self.formulas.judged(0, {}))
+        return self.note(found + self._beside(0, None))
 
     def block(self, index: int) -> list[Finding]:
         """One block: it runs, prints what is shown, and its sentences hold."""
@@ -154,7 +170,7 @@ class PageProof:
         if block.language != "python" or block.skip is not None:
             run, found = None, [] if block.skip is not None else self._shell(block)
             found += self._judge(Judge(self.settings, self.page, None, self.code), spans)
-            found += self.formulas.judged(index, {})
+            found += self._beside(index, None)
         else:
             run, found = self._run(block, spans)
         if block.skip is not None:
@@ -331,7 +347,7 @@ class PageProof:
         judge = Judge(self.settings, self.page, run, self.code)
         found = self._judge(judge, spans)
         index = next(n for n, block in enumerate(self.page.blocks) if block is run.block)
-        found += self.formulas.judged(index, judge.values)
+        found += self._beside(index, run)
         for table in self.page.tables:
             if shape_tables.block_of(self.page, table) is run.block:
                 claims, wrong = shape_tables.check(self.page, table, judge.values)
@@ -343,11 +359,21 @@ class PageProof:
             )
         return found
 
+    def _beside(self, index: int, run: Run | None) -> list[Finding]:
+        """The numbers and formulas of the prose that speak of a block."""
+        with self._stage(), dependencies.opened() as opened:
+            found = self.numbers.evaluated(index, self.home_of, run)
+            found += self.formulas.judged(index, run)
+        self.opened |= opened
+        return found
+
+    def _stage(self) -> contextlib.AbstractContextManager[Any]:
+        """The next cell of a lab goes on with the state; a block starts afresh anyway."""
+        return interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext()
+
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
         found = []
-        # The next cell of a lab goes on with the state; a block starts afresh anyway.
-        stage = interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext()
-        with stage, dependencies.opened() as opened:
+        with self._stage(), dependencies.opened() as opened:
             verdicts = [judge.judge(span) for span in spans]
         self.opened |= opened
         for verdict in verdicts:
@@ -396,7 +422,8 @@ class PageProof:
             return self.note(
                 [Finding(self.page.path, 1, f"there is no {there}", "", "translate it")]
             )
-        return self.note(language_pairs.compare(self.settings, self.page, other))
+        found = language_pairs.compare(self.settings, self.page, other)
+        return self.note(found + number_proof.compared(self.project, self.page, other))
 
     def fresh(self) -> list[Finding]:
         """Sections in which one language moved on alone."""
@@ -420,6 +447,7 @@ class PageProof:
             return [*steps, ("cells", self.cells)]
         for index, block in enumerate(self.page.blocks):
             steps.append((f"line {block.line}", partial(self.block, index)))
-        if not self.page.blocks and (self.spans or self.page.formulas):
+        said = self.spans or self.numbers.bound or self.page.formulas
+        if not self.page.blocks and said:
             steps.append(("prose", self.prose))
         return steps
