@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from proseproof.messages import Finding
 from proseproof.number_counters import Counters
 from proseproof.number_words import Read
 from proseproof.numbers import Claim, PageNumbers
+from proseproof.settings import SettingsError
 from proseproof.values import fingerprint, numbers_in, truth
 
 if TYPE_CHECKING:
@@ -102,9 +104,18 @@ class NumberProof:
     def __init__(self, project: Project, page: Page, *, on: bool | None = None) -> None:
         self.project, self.page, self.ledger = project, page, project.ledger
         self.on = self.ledger.covers(page.path) if on is None else on
-        self.numbers = project.numbers(page.path) if self.on else PageNumbers()
-        self.leads = self.on and self.ledger.leads(page.path)
-        self.bindings = self.ledger.of(page.path) if self.leads else Bindings("")
+        self.numbers, self.bindings = PageNumbers(), Bindings("")
+        self.leads, self.broken = self.on and self.ledger.leads(page.path), list[Finding]()
+        try:
+            if self.on:
+                self.numbers = project.numbers(page.path)
+            if self.leads:
+                self.bindings = self.ledger.of(page.path)
+        except SettingsError as error:  # this page cannot be judged; the next one can
+            file, _, said = str(error).partition(": ")
+            line = re.search(r"at line (\d+)", said)
+            self.broken.append(Finding(file, int(line[1]) if line else 1, said))
+            self.leads = False
 
     @property
     def bound(self) -> list[tuple[Claim, Entry]]:
@@ -148,7 +159,7 @@ class NumberProof:
     def accounted(self) -> list[Finding]:
         """Numbers without an entry, entries without a number, digits of another width."""
         path = self.page.path
-        found = []
+        found = list(self.broken)
         for line, digits in self.numbers.wide:
             plain = "".join(str(int(sign)) for sign in digits)
             message = f"full-width digits: {digits}"
