@@ -291,7 +291,7 @@ def _coded(claim: Claim, run: Run | None) -> Iterator[str]:
     row = rf"(?<![\w.]){one}(?:, {one}){{{len(claim.reads) - 1}}}(?![\w.])"
     for match in re.finditer(row, code):
         numbers = [float(one.replace("_", "")) for one in match[0].split(", ")]
-        if not all(holds(read, one) for read, one in zip(claim.reads, numbers, strict=True)):
+        if numbers != [read.value for read in claim.reads]:
             continue
         begin = code.rfind("\n", 0, match.start()) + 1
         line = code[begin:].partition("\n")[0]

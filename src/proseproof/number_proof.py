@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from proseproof import number_pairs
+from proseproof import language_pairs, number_pairs
 from proseproof.bindings import OPEN, Bindings, Entry, Unbound, compiled, evaluate
 from proseproof.messages import Finding
 from proseproof.number_counters import Counters
@@ -141,6 +141,13 @@ class NumberProof:
             if claim.is_latin or not {read.value for read in claim.reads} <= stated
         ]
 
+    def block_of(self, place: tuple[str, int]) -> int:
+        """The block that an entry names by its section and its number there; −1 for none."""
+        anchor, number = place
+        sections = language_pairs.sections_of_blocks(self.page)
+        there = [index for index, section in enumerate(sections) if section == anchor]
+        return there[number - 1] if 0 < number <= len(there) else -1
+
     def counts(self) -> dict[str, int]:
         """How many numbers are bound, and how many are no claim, by rule."""
         if not self.on:
@@ -175,6 +182,10 @@ class NumberProof:
             elif entry.expression == OPEN:
                 message = f'nobody has said what "{claim.key}" is'
                 remedy = f"write an expression in {entry.file}:{entry.line}"
+                found.append(Finding(path, claim.line, message, claim.sentence, remedy))
+            elif entry.place is not None and self.block_of(entry.place) < 0:
+                message = f'"{claim.key}": {entry.expression}: there is no such block'
+                remedy = f"name a section of the page that has one in {entry.file}:{entry.line}"
                 found.append(Finding(path, claim.line, message, claim.sentence, remedy))
         for place, entry in self.bindings.entries.items():
             if place not in used and not entry.key.startswith("$"):
