@@ -46,6 +46,7 @@ POINTING = frozenset(
 COMPOUNDS = frozenset(
     re.findall(r"\w+", "axis dimension size argument number input part value index name entry")
 )
+SELECTED = re.compile(r"\b(?:last|first|next|other) $", re.IGNORECASE)
 HERE = "#guess"
 ANY = re.compile(r"\bany(?=\.|\(torch)")  # any.shape[1]: of any tensor or module
 
@@ -111,7 +112,8 @@ def guess(
                 break
     if not found and before and not nouns(claim)[:1]:
         for expression, other in reversed(before.items()):
-            if [one.value for one in other.reads] == [one.value for one in claim.reads]:
+            same = [one.value for one in other.reads] == [one.value for one in claim.reads]
+            if same and other.reads[0].word and nouns(other):
                 return Guess(expression, LIKELY, f"as {other.key}")
     return min(found, key=lambda one: RANKS.index(one.how)) if found else None
 
