@@ -73,6 +73,9 @@ def rules(names: Iterable[str] = ()) -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((name, re.compile(one, re.IGNORECASE)) for name, one in made.items())
 
 
+# They are hardly more than articles, and are not judged: the one head is "a head" in most tongues.
+# But one that becomes two is a number without an entry.
+ONE = frozenset(("one", "a", "an", "zero", "一", "零", "〇"))
 SPAN_OF = re.compile(r"\d\s?(?:to|through|到|至|–)\s?⟦\d|\d⟧\s?(?:to|through|到|至|–)\s?\d")
 RULES = (
     ("marker", r"\*\*⟦\d+⟧\.\*\*|^\s*⟦\d+⟧[.)]\s|\[\^⟦\d+⟧\]"),
@@ -90,7 +93,6 @@ RULES = (
     ("idiom", rf"(?:{IDIOMS_ENGLISH}|{IDIOMS_CHINESE})"),
     ("roughly", rf"(?:{VAGUE})"),
     ("pronoun", r"⟦[两二三四]⟧者|⟦两⟧[边侧端旁]"),
-    ("one", r"⟦(?:one|an?|zero|零|〇|一)⟧"),
 )  # fmt: skip
 
 
@@ -107,6 +109,8 @@ class Judge:
         """
         if number.vague:
             return "roughly"
+        if number.text.lower() in ONE:
+            return "one"
         if language and number.word and number.text.isascii() != (language != "zh"):
             return "quoted"
         before = text[max(0, number.start - AROUND) : number.start]

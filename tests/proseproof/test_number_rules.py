@@ -14,7 +14,7 @@ JUDGE = Judge(NAMES)
 
 BY_RULE = {
     "marker": ["**1.** Multiply it.", "**2.** 换成另外的。"],
-    "ordinal": ["The 3rd head.", "第 3 个头。", "第一行。", "2 号词元。", "一是快，二是省。"],
+    "ordinal": ["The 3rd head.", "第 3 个头。", "2 号词元。", "理由：二是省。"],
     "part of a name": [
         "GPT-2 has it.",
         "Use float16.",
@@ -31,7 +31,7 @@ BY_RULE = {
         "词元 3 变了。",
     ],
     "quoted": ['It writes "five".', "它写出“五”。"],
-    "idiom": ["One by one they come.", "Half precision.", "三言两语说不清。", "四处张望。"],
+    "idiom": ["Nine times out of ten.", "Half precision.", "三言两语说不清。", "四处张望。"],
     "roughly": ["十几行代码。", "几百步之后。", "两三位数字。"],
     "pronoun": ["两者相同。", "三者都变。", "两边都改。"],
     "one": ["It is one of them.", "Set it to zero.", "一个头。", "都是零。"],
@@ -39,7 +39,7 @@ BY_RULE = {
 
 
 def test_every_rule_has_examples_in_both_languages() -> None:
-    assert list(BY_RULE) == [name for name, _ in RULES]
+    assert list(BY_RULE) == [*(name for name, _ in RULES), "one"]
 
 
 @pytest.mark.parametrize(
