@@ -4,11 +4,12 @@
 - `rows()`, `columns()`: of the table that follows, or in which the number stands;
 - `listed()`: the things that the sentence lists behind the number;
 - `parts()`: the parts of the code in the sentence: of a shape, a list, or the arguments of a call;
+- `spans()`: the pieces of code in the sentence;
 - `lines()`: the lines of code of the block;
 - `printed(k)`: the k-th number that the block prints, the first being 1, the last −1;
 - `coded("_ * Q")`: the number that stands in the block's code where the pattern has `_`;
 - `sections("q\\d")`: the sections of the page whose anchors begin so, below its title;
-- `blocks()`: the blocks of code of the page.
+- `blocks("fill")`: the blocks of code in that section, or without one on the page.
 
 The last two take another page as a further argument: `sections("q", "docs/en/questions.md")`.
 """
@@ -21,7 +22,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from proseproof import number_words
+from proseproof import language_pairs, number_words
 from proseproof.bindings import Unbound
 from proseproof.numbers import CODE, Claim, PageNumbers, Unit, sentence_at
 from proseproof.sentence_subjects import SPAN
@@ -40,6 +41,7 @@ NAMES = (
     "columns",
     "listed",
     "parts",
+    "spans",
     "lines",
     "printed",
     "coded",
@@ -141,6 +143,11 @@ class Counters:
                     return len(node.args) + len(node.keywords)
         raise Unbound("the sentence has no code of several parts")
 
+    def spans(self) -> int:
+        """How many pieces of code the sentence has."""
+        begin, end = sentence_at(self.claim.unit.bare, self.claim.start)
+        return sum(1 for _ in SPAN.finditer(self.claim.unit.text, begin, end))
+
     def lines(self) -> int:
         """The lines of code of the block."""
         if self.run is None:
@@ -171,9 +178,10 @@ class Counters:
         headings = self.project.page(page or self.path).headings
         return sum(one.level == 2 and bool(re.match(anchors, one.anchor)) for one in headings)
 
-    def blocks(self, page: str = "") -> int:
-        """The blocks of code of a page."""
-        return len(self.project.page(page or self.path).blocks)
+    def blocks(self, section: str = "", page: str = "") -> int:
+        """The blocks of code of a section, or of a page."""
+        sections = language_pairs.sections_of_blocks(self.project.page(page or self.path))
+        return sum(section in ("", one) for one in sections)
 
 
 def printed_numbers(run: Run | None) -> list[float]:
