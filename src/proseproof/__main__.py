@@ -119,12 +119,28 @@ def _bind(project: Project, names: list[str]) -> int:
             print(f'{path}:{claim.line}: "{claim.key}" = {said}\n    {claim.sentence}')
         for section in done.named:
             print(f"{path}: the names of [{section}] were written: look whether they are right")
+        open_ += _bind_formulas(project, path)
         counts = Counter(guess.how if guess else "open" for _, guess in done.guesses)
         print(
             f"{ledger.file(path)}: "
             + (", ".join(f"{n} {how}" for how, n in counts.items()) or "nothing new")
         )
     return int(bool(open_))
+
+
+def _bind_formulas(project: Project, path: str) -> int:
+    """Bind the formulas of a page, say how, and count those that wait for their author."""
+    from proseproof.bind_formulas import bind
+
+    done = bind(project, path)
+    for one, lost in done.refused:
+        print(f"{path}:{one.formula.line}: not bound: {one.key}, while {lost} is gone from there")
+        print("    mend the page, or take that entry out")
+    for one, expression, why in done.guesses:
+        print(f"{path}:{one.formula.line}: {one.key} = {expression}   ({why})")
+    for section in done.sections:
+        print(f"{path}: the lone symbols of #{section} are others now")
+    return len(done.refused) + sum(expression == "?" for _, expression, _ in done.guesses)
 
 
 def _report(project: Project) -> int:

@@ -202,24 +202,30 @@ def _write(project: Project, numbers: NumberProof, done: Bound) -> None:
         if (section, key) not in new:
             continue
         line = f"{quoted(key)} = {quoted(new[section, key])}"
-        lines.insert(_place(lines, order, wanted, position), line)
+        lines.insert(place_of(lines, order, wanted, position), line)
     here = numbers.numbers.names()
     for section in dict.fromkeys([*numbers.bindings.names, *here]):
         names = [name for name, _ in here.get(section, [])]
         if names != numbers.bindings.names.get(section, []):
-            _put_names(lines, wanted, section, names)
+            put_names(lines, wanted, section, names)
             done.named.append(section)
     if done.guesses or done.moved or done.named or not file.is_file():
         write_whole(file, "\n".join(lines) + "\n")
         project.ledger.forget(done.path)
 
 
-def _put_names(lines: list[str], wanted: list[str], section: str, names: list[str]) -> None:
+def put_names(
+    lines: list[str],
+    wanted: list[str],
+    section: str,
+    names: list[str],
+    key: str = bindings.NAMES,
+) -> None:
     """Write the names of a section into its first line, or take that line away."""
     begin, end = _begun(lines, wanted, section)
-    line = f"names = [{', '.join(map(quoted, names))}]"
+    line = f"{key} = [{', '.join(map(quoted, names))}]"
     for number in range(begin + 1, end):
-        if lines[number].startswith(f"{bindings.NAMES} = "):
+        if lines[number].startswith(f"{key} = "):
             lines[number : number + 1] = [line] if names else []
             return
     if names:
@@ -242,7 +248,9 @@ def _begun(lines: list[str], wanted: list[str], section: str) -> tuple[int, int]
     return spans[section]
 
 
-def _place(lines: list[str], order: list[tuple[str, str]], wanted: list[str], position: int) -> int:
+def place_of(
+    lines: list[str], order: list[tuple[str, str]], wanted: list[str], position: int
+) -> int:
     """Before which line an entry goes."""
     section, _ = order[position]
     begin, end = _begun(lines, wanted, section)
@@ -254,7 +262,7 @@ def _place(lines: list[str], order: list[tuple[str, str]], wanted: list[str], po
     for _, key in reversed([one for one in order[:position] if one[0] == section]):
         if key in known:
             return known[key] + 1
-    return begin + 1 + (bindings.NAMES in known)
+    return begin + 1 + len(known.keys() & {bindings.NAMES, bindings.SYMBOLS})
 
 
 def _sections(lines: list[str]) -> dict[str, tuple[int, int]]:

@@ -7,7 +7,8 @@ front matter), and each entry leads from words of the page to an expression:
     [idea]
     "4 heads" = "num_heads"
 
-`names` lists, in order, the numbers of a section that are names and no claims: `["head 1"]`.
+`names` lists, in order, the numbers of a section that are names and no claims: `["head 1"]`;
+`symbols` its formulas that are lone symbols: `["W_q", "d_k"]`.
 
 An expression sees the variables of the block that its line speaks of, `facts.NAME` for what no code
 can know (`facts.toml`, each with its source), whatever the project's packages and Python's own can
@@ -33,7 +34,7 @@ from proseproof.settings import Settings, SettingsError
 
 FACTS, WORDS = "facts.toml", "words.toml"
 DESCRIPTION = "description"
-NAMES = "names"
+NAMES, SYMBOLS = "names", "symbols"
 OPEN = "?"  # an entry that waits for its author
 PLACE = re.compile(r"#(?P<anchor>[\w-]*)(?:\.(?P<number>\d+))?\s+(?P<rest>.+)", re.DOTALL)
 TABLE = re.compile(r"^\[(?P<name>[^\[\]]*)\]\s*(?:#.*)?$")
@@ -74,6 +75,7 @@ class Bindings:
     file: str
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)  # numbers that are names
+    symbols: dict[str, list[str]] = field(default_factory=dict)  # formulas that are lone symbols
     lines: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def get(self, section: str, key: str) -> Entry | None:
@@ -168,8 +170,9 @@ def read(root: Path, name: str) -> Bindings | None:
         if not isinstance(table, dict):
             raise SettingsError(f"{name}: {section} stands outside a section such as [idea]")
         for key, expression in table.items():
-            if key == NAMES and isinstance(expression, list):
-                found.names[section] = [str(one) for one in expression]
+            if key in (NAMES, SYMBOLS) and isinstance(expression, list):
+                lists = found.names if key == NAMES else found.symbols
+                lists[section] = [str(one) for one in expression]
                 continue
             if not isinstance(expression, str):
                 raise SettingsError(f"{name}: {key} is bound to an expression in quotes")

@@ -8,25 +8,29 @@ has to hold for all of it.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Protocol
 
-from proseproof.latex import HOLE, Node
+from proseproof.formula_arithmetic import (
+    FormulaError,
+    added,
+    compared,
+    dims,
+    divided,
+    extreme,
+    is_number,
+    multiplied,
+    said_of,
+    shape_of,
+    short,
+)
+from proseproof.latex_tree import HOLE, Node, spelt
 
-CLOSE = 1e-9  # of float64, after some sums and products
 MANY = 4096  # combinations of indices, beyond which nobody would wait
 ELEMENTWISE = {"ln": "log"}
 CONSTANTS = {"e": math.e, r"\pi": math.pi}
-ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge,
-}  # fmt: skip
-
-
-class FormulaError(Exception):
-    """A formula that has no value, and why."""
 
 
 class UnknownSymbol(FormulaError):
@@ -128,23 +132,23 @@ class Scope:
         for sign, part in zip(node.text, node.parts, strict=True):
             value = self.value(part)
             value = -value if sign == "-" else value
-            total = value if total is None else _add(total, value)
+            total = value if total is None else added(total, value)
         return total
 
     def _product(self, node: Node) -> Any:
         value = self.value(node.parts[0])
         for join, part in zip(node.text, node.parts[1:], strict=True):
             other = self.value(part)
-            value = _divided(value, other) if join == "/" else _multiplied(value, other, join)
+            value = divided(value, other) if join == "/" else multiplied(value, other, join)
         return value
 
     def _root(self, node: Node) -> Any:
         inner, *degree = map(self.value, node.parts)
-        if _is_number(inner) and inner < 0:
+        if is_number(inner) and inner < 0:
             raise FormulaError(f"the root of {short(inner)}, which is negative")
         return (
             math.sqrt(inner)
-            if _is_number(inner) and not degree
+            if is_number(inner) and not degree
             else inner ** (1 / (degree[0] if degree else 2))
         )
 
@@ -154,9 +158,9 @@ class Scope:
             exponent == Node("name", "T") and self._symbol(exponent) is None
         ):
             value = self.value(base)
-            return value if _dims(value) < 2 else value.mT
+            return value if dims(value) < 2 else value.mT
         value, above = self.value(base), self.value(exponent)
-        if _dims(value) or _dims(above):
+        if dims(value) or dims(above):
             raise FormulaError(f"{spelt(node)}: only numbers have powers here")
         if value == 0 and above < 0:
             raise FormulaError(f"{spelt(node)} divides by zero")
@@ -164,7 +168,7 @@ class Scope:
 
     def _norm(self, node: Node) -> Any:
         value = self.value(node.parts[0])
-        return abs(value) if _is_number(value) else value.norm()
+        return abs(value) if is_number(value) else value.norm()
 
     def _size(self, node: Node) -> Any:
         return abs(self.value(node.parts[0]))
@@ -199,11 +203,11 @@ class Scope:
             raise UnknownSymbol(f"the function {spelt(function)} is not in the notation")
         name = ELEMENTWISE.get(function.text, function.text)
         if name in ("max", "min"):
-            return _extreme(name, values)
+            return extreme(name, values)
         (value,) = values
-        if name == "log" and _is_number(value) and value <= 0:
+        if name == "log" and is_number(value) and value <= 0:
             raise FormulaError(f"the logarithm of {short(value)}")
-        found = getattr(math, name)(value) if _is_number(value) else getattr(value, name)()
+        found = getattr(math, name)(value) if is_number(value) else getattr(value, name)()
         return found if base is None else found / math.log(base)
 
     def _big(self, node: Node) -> Any:
@@ -218,8 +222,8 @@ class Scope:
             values = list(range(int(self.value(start)), int(self.value(end)) + 1))
         terms = [self.with_bound({variable.text: one}).value(body) for one in values]
         if node.text == "sum":
-            return reduce(_add, terms) if terms else 0
-        return reduce(lambda a, b: _multiplied(a, b, "·"), terms) if terms else 1
+            return reduce(added, terms) if terms else 0
+        return reduce(lambda a, b: multiplied(a, b, "·"), terms) if terms else 1
 
     def _matrix(self, node: Node) -> Any:
         import torch
@@ -277,13 +281,13 @@ class Scope:
         for left, sign, right in zip(node.parts, node.text, node.parts[1:], strict=False):
             if sign == "∈" and _is_space(right):
                 shape = self._shape(right)
-                true = _shape_of(self.value(left))
+                true = shape_of(self.value(left))
                 yield true == shape, f"{spelt(left)} has the shape {true}"
                 continue
             one, two = self.value(left), self.value(right)
             yield (
-                _compared(sign, one, two, left, right),
-                f"{_said(left, one)}; {_said(right, two)}",
+                compared(sign, one, two, left, right),
+                f"{said_of(left, one)}; {said_of(right, two)}",
             )
 
     def _shape(self, node: Node) -> tuple[int, ...]:
@@ -306,150 +310,5 @@ class Scope:
         return "".join(truths[:1]) + (f" (at {', '.join(indices)})" if truths and indices else "")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
-
-
-def _dims(value: Any) -> int:
-    return getattr(value, "ndim", 0)
-
-
-def _shape_of(value: Any) -> tuple[int, ...]:
-    return tuple(getattr(value, "shape", ()))
-
-
 def _is_space(node: Node) -> bool:
     return node.kind == "power" and node.parts[0] == Node("text", "ℝ")
-
-
-def _add(one: Any, two: Any) -> Any:
-    try:
-        return one + two
-    except (RuntimeError, TypeError):
-        raise FormulaError(f"{_shape_of(one)} and {_shape_of(two)} cannot be added") from None
-
-
-def _multiplied(one: Any, two: Any, join: str) -> Any:
-    if not _dims(one) or not _dims(two):
-        if isinstance(one, list) or isinstance(two, list):
-            raise FormulaError("a list is not multiplied")
-        return one * two
-    if join == "×":
-        raise FormulaError(r"\times joins numbers; matrices stand side by side")
-    try:
-        return one @ two
-    except RuntimeError:
-        shapes = f"{_shape_of(one)} by {_shape_of(two)}"
-        raise FormulaError(f"cannot multiply {shapes}") from None
-
-
-def _divided(one: Any, two: Any) -> Any:
-    if _dims(two):
-        raise FormulaError(f"divides by something of shape {_shape_of(two)}")
-    if two == 0:
-        raise FormulaError("it divides by zero")
-    if _is_number(one) and _is_number(two) and not math.isinf(one) and one % two == 0:
-        return one // two if isinstance(one, int) and isinstance(two, int) else one / two
-    return one / two
-
-
-def _extreme(name: str, values: list[Any]) -> Any:
-    if all(map(_is_number, values)):
-        return (max if name == "max" else min)(values)
-    if len(values) == 1:
-        return getattr(values[0], name)()
-    import torch
-
-    tensors = [torch.as_tensor(value, dtype=torch.float64) for value in values]
-    return reduce(torch.maximum if name == "max" else torch.minimum, tensors)
-
-
-def _compared(sign: str, one: Any, two: Any, left: Node, right: Node) -> bool:
-    if sign == "∈":
-        return isinstance(two, list) and any(equal(one, other) for other in two)
-    if sign == "≈":
-        return _about(one, two, left, right)
-    if sign in "=≠":
-        return equal(one, two) is (sign == "=")
-    if _shape_of(one) != _shape_of(two) and _dims(one) and _dims(two):
-        return False
-    found = ORDERS[sign](one, two)
-    return bool(found.all()) if _dims(found) else bool(found)
-
-
-def _about(one: Any, two: Any, left: Node, right: Node) -> bool:
-    for node, said, true in ((right, two, one), (left, one, two)):
-        inner = node.parts[0] if node.kind == "negative" else node
-        if inner.kind == "number":
-            decimals = len(inner.text.partition(".")[2])
-            return bool(abs(float(true) - said) <= 0.5 * 10.0**-decimals * (1 + CLOSE))
-    raise FormulaError(r"\approx needs a number on one side: its digits say how near")
-
-
-def equal(one: Any, two: Any) -> bool:
-    """True when two values are the same, to what float64 can tell."""
-    if isinstance(one, list | tuple) or isinstance(two, list | tuple):
-        if not isinstance(one, list | tuple) or not isinstance(two, list | tuple):
-            return False
-        return len(one) == len(two) and all(map(equal, one, two))
-    if _dims(one) or _dims(two):
-        if _shape_of(one) != _shape_of(two):
-            return False
-        near = (one - two).abs() <= CLOSE * (1 + two.abs())
-        return bool((near | (one == two)).all())  # where both are infinite, too
-    try:
-        one, two = (float(x.item() if hasattr(x, "item") else x) for x in (one, two))
-    except (TypeError, ValueError):
-        return bool(one == two)
-    return math.isclose(one, two, rel_tol=CLOSE, abs_tol=CLOSE) or one == two
-
-
-def short(value: Any) -> str:
-    """A value in a few words, for a message."""
-    if _dims(value):
-        return f"a tensor {_shape_of(value)} that begins {value.flatten()[:2].tolist()}"
-    if hasattr(value, "item") and not isinstance(value, list):
-        value = value.item()
-    text = f"{value:.10g}" if isinstance(value, float) else str(value)
-    return text if len(text) < 60 else text[:57] + "..."
-
-
-def _said(node: Node, value: Any) -> str:
-    text = spelt(node)
-    return text if text == short(value) else f"{text} is {short(value)}"
-
-
-def spelt(node: Node) -> str:
-    """The tree as one would write it."""
-    parts = [spelt(part) for part in node.parts]
-    match node.kind:
-        case "sub" | "power":
-            above = parts[1] if len(parts[1]) == 1 or parts[1][0] == "\\" else f"{{{parts[1]}}}"
-            return f"{parts[0]}{'_' if node.kind == 'sub' else '^'}{above}"
-        case "sum":
-            joined = "".join(f" {s} {p}" for s, p in zip(node.text, parts, strict=True))
-            return joined.removeprefix(" + ").strip()
-        case "product":
-            pairs = zip(node.text, parts[1:], strict=True)
-            marks = {"·": r" \cdot ", "×": r" \times ", "/": " / ", " ": " "}
-            return parts[0] + "".join(marks[join] + part for join, part in pairs)
-        case "relation":
-            pairs = zip(node.text, parts[1:], strict=True)
-            return parts[0] + "".join(f" {sign} {part}" for sign, part in pairs)
-        case "call":
-            count = int(node.text)
-            given = f" | {', '.join(parts[1 + count :])}" if parts[1 + count :] else ""
-            return f"{parts[0]}({', '.join(parts[1 : 1 + count])}{given})"
-        case "root":
-            return f"\\sqrt{{{parts[0]}}}"
-        case "prime":
-            return f"{parts[0]}'"
-        case "negative":
-            return f"-{parts[0]}"
-        case "big":
-            return f"\\{node.text}_{parts[0]} {parts[3]}"
-        case "matrix" | "cases" | "list" | "norm" | "size" | "plusminus":
-            return f"({', '.join(parts)})"
-        case "dots":
-            return "…"
-    return node.text or "·"

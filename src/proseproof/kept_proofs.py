@@ -245,6 +245,6 @@ def files_of(proof: PageProof) -> set[Path]:
     figures = [figure for block in blocks for figure in block.figures]
     if figures:
         code += [f"import {module}" for module in proof.settings.drawing]
-    if proof.formulas.said and proof.project.notation is not None:
-        code += proof.project.notation.programs
+    if proof.formulas.said:
+        code += proof.formulas.meaning.programs
     return {root / path for *_, path in figures} | dependencies.sources(code, root)

@@ -8,7 +8,9 @@ it comes in as a `Vocabulary`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from proseproof.latex_signs import DOTS, LatexError, Tokens, Vocabulary, tokens_of
+from proseproof.latex_tree import HOLE, Node
 
 RELATIONS = {
     "=": "=", r"\ne": "≠", r"\neq": "≠", "<": "<", r"\lt": "<", ">": ">", r"\gt": ">",
@@ -21,17 +23,9 @@ GREEK = re.compile(
     r"\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|"
     r"tau|(?:var)?phi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega)"
 )
-SPACES = frozenset(
-    (r"\,", r"\;", r"\:", r"\!", "\\ ", r"\quad", r"\qquad", "~", r"\left", r"\right", r"\bigl",
-     r"\bigr", r"\Bigl", r"\Bigr", r"\big", r"\displaystyle")
-)  # fmt: skip
 STYLES = frozenset((r"\mathbf", r"\mathrm", r"\mathit", r"\boldsymbol", r"\vec", r"\hat"))
 MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "vmatrix"))
-DOTS = frozenset((r"\ldots", r"\dots", r"\cdots", "…"))
 SIGNS = frozenset((r"\top", r"\sum", r"\prod", r"\cdot", r"\infty", r"\mid"))
-TYPED = {"·": r"\cdot", "×": r"\times", "−": "-", "≤": r"\le", "≥": r"\ge", "≈": r"\approx",
-         "≠": r"\ne", "∈": r"\in", "∞": r"\infty", "⊤": r"\top", "∑": r"\sum", "∏": r"\prod",
-         "√": r"\sqrt", "±": r"\pm", "′": "'", "∣": r"\mid"}  # fmt: skip
 KNOWN = (
     r"numbers, letters, \text{…} and \operatorname{…} with sub- and superscripts; + - \cdot \times "
     r"/ \frac \sqrt \pm ^; = \ne < > \le \ge \approx \in; \sum \prod with bounds; \top, primes, "
@@ -40,93 +34,10 @@ KNOWN = (
     r"formulas separated by commas or \quad"
 )
 
-TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<number>\d+(?:(?:\\,|\{,\})\d{3})*(?:\.\d+)?|\.\d+)"
-    r"|(?P<command>\\(?:[A-Za-z]+|.))|(?P<letters>[A-Za-z]+)|(?P<sign>.)",
-    re.DOTALL | re.ASCII,
-)
-
-
-class LatexError(ValueError):
-    """A formula that cannot be read; the message says where it goes wrong."""
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """The names of more than one letter, and the names that are functions."""
-
-    words: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Node:
-    """A part of a formula: what it is, what it says, and its own parts.
-
-    | kind | text | parts |
-    |---|---|---|
-    | number, name, text, sign, dots, hole | as written | |
-    | sub, power | | the base, and what is below or above it |
-    | prime, negative, plusminus, norm, size | | one |
-    | sum | the signs of the parts, such as `+-` | two or more |
-    | product | `· `: how each part but the first joins: `·`, `×`, `/` or a space | two or more |
-    | root | | what is under it, and the degree if there is one |
-    | call | how many parts are arguments, the rest being given | the function, the arguments … |
-    | big | sum or prod | the variable or list, from, to, the body (from, to may be `hole`) |
-    | list | | what is enumerated, in brackets |
-    | matrix, cases | the number of columns | row by row |
-    | relation | the relations between the parts, such as `=≈` | two or more |
-    """
-
-    kind: str
-    text: str = ""
-    parts: tuple[Node, ...] = ()
-
-    def __contains__(self, other: Node) -> bool:
-        return self == other or any(other in part for part in self.parts)
-
-    def walk(self) -> list[Node]:
-        """The node and everything in it."""
-        return [self, *(one for part in self.parts for one in part.walk())]
-
-
-HOLE = Node("hole")
-
-
-@dataclass
-class _Tokens:
-    """The signs of a formula, one after the other."""
-
-    items: list[tuple[str, str]] = field(default_factory=list)
-    at: int = 0
-
-    @property
-    def now(self) -> str:
-        return self.items[self.at][1] if self.at < len(self.items) else ""
-
-    @property
-    def kind(self) -> str:
-        return self.items[self.at][0] if self.at < len(self.items) else "end"
-
-    def next(self) -> str:
-        text = self.now
-        self.at += 1
-        return text
-
-    def skip(self, *texts: str) -> bool:
-        if self.now in texts and self.kind != "end":
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, text: str, what: str) -> None:
-        if not self.skip(text):
-            raise LatexError(f"{what} is not closed: expected {text}, got {self.now or 'the end'}")
-
 
 def statements(text: str, vocabulary: Vocabulary) -> list[Node]:
     """The formulas between commas or wide spaces, each a tree; a lone comma makes a list."""
-    reader = _Reader(_tokens(text, vocabulary), vocabulary)
+    reader = _Reader(tokens_of(text, vocabulary), vocabulary)
     found = reader.statements()
     if reader.tokens.kind != "end":
         raise LatexError(f"{reader.tokens.now} stands where nothing can follow")
@@ -141,55 +52,8 @@ def expression(text: str, vocabulary: Vocabulary) -> Node:
     return found[0]
 
 
-def _tokens(text: str, vocabulary: Vocabulary) -> _Tokens:
-    found: list[tuple[str, str]] = []
-    depth = 0
-    for match in TOKEN.finditer(text):
-        kind, token = str(match.lastgroup), match[0]
-        if kind == "space" or token in SPACES:
-            if token in (r"\quad", r"\qquad"):
-                found.append(("wide", token))
-            continue
-        if kind == "letters":
-            found += [("letter", one) for one in _words(token, vocabulary.words)]
-            continue
-        if kind == "number":
-            token = token.replace(r"\,", "").replace("{,}", "")
-        elif kind == "sign" and token in TYPED:
-            token = TYPED[token]
-            kind = "command" if token[0] == "\\" else "sign"
-        elif kind == "sign" and token in "πω":
-            kind, token = "command", {"π": r"\pi", "ω": r"\omega"}[token]
-        elif kind == "sign" and ord(token) > 127 and token not in DOTS:
-            as_usual = _narrow(token)
-            raise LatexError(f"{token} is no sign of a formula" + (as_usual and f": {as_usual}"))
-        depth += (token == "{") - (token == "}")
-        if depth < 0:
-            raise LatexError("a } closes what no { has opened")
-        found.append((kind, token))
-    if depth:
-        raise LatexError("a { is not closed")
-    return _Tokens(found)
-
-
-def _narrow(sign: str) -> str:
-    """How a full-width sign is to be written."""
-    code = ord(sign) - 0xFEE0
-    return f"write {chr(code)}" if 0x21 <= code <= 0x7E else ""
-
-
-def _words(letters: str, words: frozenset[str]) -> list[str]:
-    """The letters one by one, but for the names that are known."""
-    found = []
-    while letters:
-        word = max((one for one in words if letters.startswith(one)), key=len, default=letters[0])
-        found.append(word)
-        letters = letters[len(word) :]
-    return found
-
-
 class _Reader:
-    def __init__(self, tokens: _Tokens, vocabulary: Vocabulary) -> None:
+    def __init__(self, tokens: Tokens, vocabulary: Vocabulary) -> None:
         self.tokens, self.vocabulary = tokens, vocabulary
         self.bare = False
 

@@ -43,8 +43,11 @@ from types import CodeType
 from typing import Any
 
 from proseproof import interpreter_state
-from proseproof.formula_values import FormulaError, Scope, UnknownSymbol, spelt
-from proseproof.latex import LatexError, Node, Vocabulary, expression
+from proseproof.formula_arithmetic import FormulaError
+from proseproof.formula_values import Scope, UnknownSymbol
+from proseproof.latex import expression
+from proseproof.latex_signs import LatexError, Vocabulary
+from proseproof.latex_tree import Node, spelt
 from proseproof.settings import Settings, SettingsError
 
 TABLES = ("symbols", "names", "indices", "functions", "random", "terms")
@@ -79,10 +82,9 @@ class Notation:
         return cls(settings.notation, data)
 
     @property
-    def programs(self) -> list[str]:
-        """The code of the worlds, and of all expressions."""
-        pages = self.data.get("pages", {}).values()
-        return [place["world"] for place in (self.data, *pages) if "world" in place]
+    def table(self) -> str:
+        """The page that lists the symbols."""
+        return str(self.data.get("table", ""))
 
     def all(self) -> list[Meaning]:
         """What the symbols mean as a rule, and on the pages that say something else."""
@@ -93,7 +95,8 @@ class Notation:
         name = inner if inner in self.data.get("pages", {}) else ""
         if name not in self._meanings:
             base = self.of("") if name else None
-            own = self.data["pages"][name] if name else self.data
+            whole = {key: one for key, one in self.data.items() if key != "pages"}
+            own = self.data["pages"][name] if name else whole
             self._meanings[name] = Meaning(self.file, own, base)
         return self._meanings[name]
 
@@ -119,7 +122,7 @@ class Meaning:
     @property
     def everything(self) -> list[Any]:
         """All that the meaning of a symbol depends on."""
-        return [*(self.base.everything if self.base else []), self.own]
+        return [one.own for one in self._lineage()]
 
     def _parsed(self, table: str) -> dict[Node, Any]:
         """A table with its keys read."""
@@ -203,7 +206,7 @@ class Meaning:
     @contextlib.contextmanager
     def stage(self) -> Iterator[None]:
         """Everything inside is computed in float64, where there is torch."""
-        if not any(re.search(r"\btorch\b", one.own.get("world", "")) for one in self._lineage()):
+        if not any(re.search(r"\btorch\b", program) for program in self.programs):
             yield
             return
         import torch
@@ -215,6 +218,11 @@ class Meaning:
         finally:
             torch.set_default_dtype(before)
             torch.set_rng_state(drawn)
+
+    @property
+    def programs(self) -> list[str]:
+        """The code that builds the world."""
+        return [one.own.get("world", "") for one in self._lineage()]
 
     def _lineage(self) -> Iterator[Meaning]:
         yield self

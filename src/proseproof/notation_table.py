@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proseproof.formula_values import spelt
 from proseproof.formulas import Said, is_in_words, said
-from proseproof.latex import Node
+from proseproof.latex_tree import Node, spelt
 from proseproof.messages import Finding
 from proseproof.notation import Meaning, Notation
 from proseproof.page import Page
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 def check(project: Project) -> list[Finding]:
     """Symbols that the table leaves out, in each language, or gives another name in code."""
     notation = project.notation
-    if notation is None or "table" not in notation.data:
+    if notation is None or not notation.table:
         return []
-    paths = [f"{folder}/{notation.data['table']}" for folder in project.settings.languages.values()]
-    paths = paths or [notation.data["table"]]
+    folders = project.settings.languages.values()
+    paths = [f"{folder}/{notation.table}" for folder in folders] or [notation.table]
     found = []
     for path in paths:
         if not project.exists(path):

@@ -22,7 +22,7 @@ from proseproof import (
     covered_ids,
     dependencies,
     figures,
-    formulas,
+    formula_proof,
     interpreter_state,
     lab_runner,
     language_pairs,
@@ -101,9 +101,9 @@ class PageProof:
         return findings
 
     @cached_property
-    def formulas(self) -> formulas.Judge:
+    def formulas(self) -> formula_proof.Judge:
         """What judges the formulas of the page."""
-        return formulas.Judge(self)
+        return formula_proof.Judge(self)
 
     # 1. Accounted for.
 

@@ -15,7 +15,18 @@ from typing import Any
 
 # Rules under which code merely exists, evaluates or is quoted.
 MENTIONS = frozenset(
-    ("name", "path", "import", "call", "expression", "quotation", "string", "command", "text")
+    (
+        "name",
+        "path",
+        "import",
+        "call",
+        "expression",
+        "quotation",
+        "string",
+        "command",
+        "text",
+        "symbol",
+    )
 )
 
 

@@ -212,16 +212,17 @@ def test_entry_that_no_formula_uses_is_found(circles: Site) -> None:
         "docs/bindings/README.toml", "[circles]\n'$\\sqrt{h}$' = \"world.height ** 0.5\"\n"
     )
     assert circles.page(BLOCK.format(r"It is divided by $\sqrt{h}$.")) == []
-    (found,) = circles.page(BLOCK.format("It is divided by $h$."))
+    found, unlisted = circles.page(BLOCK.format("It is divided by $h$."))
     assert places([found]) == ["docs/bindings/README.toml:2"]
     assert "no longer stands in #circles of README.md" in found.message
+    assert "here is $h$" in unlisted.message
 
 
 def test_each_time_that_a_formula_stands_in_a_section_counts(circles: Site) -> None:
     entries = "[circles]\n'$n^2$' = \"count ** 2\"\n'$n^2$ #2' = \"len(squares) ** 2\"\n"
     circles.write("docs/bindings/README.toml", entries)
     assert circles.page(BLOCK.format("Here $n^2$, there $n^2$.")) == []
-    (found,) = circles.page(BLOCK.format("Here $n^2$, there $n$."))
+    found, _ = circles.page(BLOCK.format("Here $n^2$, there $n$."))
     assert places([found]) == ["docs/bindings/README.toml:3"]
 
 
@@ -233,9 +234,21 @@ def test_entry_may_name_the_block_beside_which_it_holds(circles: Site) -> None:
 
 
 def test_lone_symbol_has_to_be_known(circles: Site) -> None:
-    assert circles.page(BLOCK.format("Here $r$, $a_2$, $a_{\\text{max}}$ and $\\sum$.")) == []
-    (found,) = circles.page(BLOCK.format("Here $R$."))
+    symbols = "symbols = ['r', 'a_2', 'a_{\\text{max}}', '\\sum']"
+    circles.write("docs/bindings/README.toml", f"[circles]\n{symbols}\n")
+    text = "Here $r$, $a_2$, $a_{\\text{max}}$ and $\\sum$."
+    assert circles.page(BLOCK.format(text)) == []
+    found, _ = circles.page(BLOCK.format(text.replace("$r$", "$R$")))
     assert "not in the notation" in found.message and "docs/notation.toml" in found.remedy
+
+
+def test_lone_symbol_that_has_become_another_is_found(circles: Site) -> None:
+    circles.write("docs/bindings/README.toml", "[circles]\nsymbols = ['r', 'h']\n")
+    assert circles.page(BLOCK.format("Both $r$ and $h$ count.")) == []
+    (found,) = circles.page(BLOCK.format("Both $r$ and $A$ count."))
+    assert places([found]) == ["README.md:8"]
+    assert "here is $A$, and docs/bindings/README.toml lists $h$" in found.message
+    assert "bind README.md" in found.remedy
 
 
 def test_without_a_notation_nothing_is_asked(site: Site) -> None:
@@ -259,3 +272,47 @@ def test_formula_changed_in_one_language_alone_is_found(circles: Site) -> None:
     )
     found = [one for one in circles.prove("docs/en/x.md") if "formulas" in one.message]
     assert places(found) == ["docs/en/x.md:3"]
+
+
+# What bind writes.
+
+
+def ledger(site: Site) -> str:
+    return (site.root / "docs/bindings/README.toml").read_text(encoding="utf-8")
+
+
+def test_bind_says_what_formulas_are(circles: Site) -> None:
+    text = "With $r$: $\\pi r^2$ as a rule. As $A = \\pi r^2$, $r^2$ counts. Also $2 n$."
+    circles.write("README.md", BLOCK.format(text).replace("count)]", "count)]\ndouble = 14"))
+    circles.run("proseproof", "bind", "README.md")
+    written = ledger(circles)
+    assert written.endswith(
+        """
+[circles]
+symbols = ["r"]
+'$\\pi r^2$' = "world.area"
+"$r^2$" = "term()"
+"$2 n$" = "double"
+"""
+    )
+    assert circles.prove("README.md") == []
+    circles.run("proseproof", "bind", "README.md")
+    assert ledger(circles) == written
+
+
+def test_bind_leaves_open_what_it_cannot_guess(circles: Site) -> None:
+    circles.write("README.md", BLOCK.format("So $n^3$."))
+    done = circles.run("proseproof", "bind", "README.md")
+    assert done.returncode == 1 and '"$n^3$" = "?"' in ledger(circles)
+    (found,) = circles.prove("README.md")
+    assert "nobody has said what $n^3$ is" in found.message
+
+
+def test_bind_refuses_a_formula_in_place_of_one_that_is_gone(circles: Site) -> None:
+    circles.write(
+        "docs/bindings/README.toml", "[circles]\n'$\\sqrt{h}$' = \"world.height ** 0.5\"\n"
+    )
+    circles.write("README.md", BLOCK.format("It is divided by $h^2$."))
+    done = circles.run("proseproof", "bind", "README.md")
+    assert done.returncode == 1 and "not bound: $h^2$" in done.stdout
+    assert "$h^2$" not in ledger(circles)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from proseproof.formula_values import spelt
-from proseproof.latex import LatexError, Node, Vocabulary, expression, statements
+from proseproof.latex import expression, statements
+from proseproof.latex_signs import LatexError, Vocabulary
+from proseproof.latex_tree import Node, spelt
 
 WORDS = Vocabulary(frozenset({"PE"}), frozenset({"f", "p", "O"}))
 
