@@ -59,6 +59,10 @@ RIGHT = [
     ),
     ("It takes 4 to 5.", '"4 to" = "num_heads"\n"to 5" = "_ == seq_len"'),
     ("Four lines of code.", '"Four lines" = "lines()"'),
+    ("Two lines:\n\n```toml\na = 1\nb = 2\n```", '"Two lines" = "lines()"'),
+    ("It is `batch` and `seq_len`, these two.", '"these two" = "spans()"'),
+    ("Two blocks, no: one.", '"Two blocks" = "blocks() + 1"'),
+    ("A section twice.\n\n## B {#b-1}\n\n## C {#b-2}", '"section twice" = "sections(\'b-\')"'),
     (
         "It prints 65504 twice over.",
         '"65504 twice" = "coded(\'0.4217, _\')"\n"twice over" = "batch"',
