@@ -1,5 +1,5 @@
 # ---
-# description: Recurrent networks and attention side by side – steps in a row, time over length, two tasks with equal parameters, and the gradient before and after training.
+# description: Recurrent networks and attention side by side – sequential steps, time over length, two tasks with equal parameters, and the gradient before and after training.
 # varies: true
 # search:
 #   boost: 0.5
@@ -10,12 +10,12 @@
 #
 # [The chapter against RNNs](../chapters/rnn.md) counts operations. In this lab you run the models. You will see
 #
-# - how many operations have to wait for one another, over the length;
+# - how many operations have to run one after another, over the length;
 # - how the time grows, on the machine that built this page;
 # - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient arrives from afar, before training and after it.
 #
-# ## Steps in a row {#steps}
+# ## Sequential steps {#steps}
 #
 # PyTorch keeps the graph of what was computed from what. The longest path through it, from the last output back to the first token, is the number of calls that have to run one after another. (We count PyTorch's calls, views and transposes included; the steps that the hardware takes inside one call aren't counted.)
 
@@ -238,7 +238,7 @@ for kind, (of_30, of_60) in latest.items():
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The length of the gradient, its norm, says so. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The norm of the gradient tells us. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):
