@@ -43,7 +43,7 @@ def holds(read: Read, true: float, how: str = "is") -> bool:
         return bool(OPERATORS[how](true, said))
     slack = read.unit / 2 * (1 + 1e-9) if read.unit else NOISE * max(1.0, abs(said))
     if how == "about":
-        slack = max(slack, 0.1 * abs(said))
+        slack = max(slack, 0.1 * abs(said) or 0.05)
     return abs(true - said) <= slack
 
 
