@@ -67,7 +67,7 @@ def _touched_pages(project: Project, changed: set[str]) -> set[str]:
 
 
 def depends_on(project: Project, path: str) -> set[str]:
-    """The project's files that a page imports, quotes, draws or records."""
+    """The project's files that a page imports, quotes, draws or records, and its ledger."""
     from proseproof.prover import PageProof
 
     proof = PageProof(project, path)
@@ -77,7 +77,7 @@ def depends_on(project: Project, path: str) -> set[str]:
     found = {file.relative_to(root).as_posix() for file in files if file.is_relative_to(root)}
     if proof.page.is_lab:
         found.add(proof.record_file.relative_to(root).as_posix())
-    return found
+    return found | project.ledger.files(path)
 
 
 def _links(project: Project, path: str) -> set[str]:
