@@ -161,6 +161,8 @@ def _report(project: Project) -> int:
                 print(f"{path}:{block.line}: skipped: {block.reason}")
     print(f"{totals['shown']} shown, {totals['accounted']} accounted for")
     print(", ".join(f"{number} {name}" for name, number in totals.items()))
+    if rules := ", ".join(f"{number} {name}" for name, number in found.rules.items()):
+        print(f"numbers in the prose that are no claims, by rule: {rules}")
     return int(bool(stale or totals["findings"]))
 
 

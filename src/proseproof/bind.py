@@ -36,56 +36,106 @@ class Bound:
 
 def bind(project: Project, path: str) -> Bound:
     """Add entries for the numbers of a page that have none, and write its file of the ledger."""
-    proof = PageProof(project, path)
-    numbers = proof.numbers = NumberProof(project, proof.page, on=True)
-    ledger = project.ledger
-    entries = ledger.of(path)
-    claims = [one for one in numbers.claims if entries.get(one.section, one.key) is None]
-    present = {(one.section, one.key) for one in numbers.claims}
-    orphans = [
-        entry
-        for place, entry in entries.entries.items()
-        if place not in present and not entry.key.startswith("$")
-    ]
-    done = Bound(path)
-    waiting = [(claim, proof.home(claim.line)) for claim in claims]
-    answers: dict[int, Guess | None] = {}
-    farther: dict[int, list[Guess]] = {}
-    settled: set[int] = set()
-    sections = language_pairs.sections_of_blocks(proof.page)
-    for index, run in _runs(proof.page):
-        for claim, home in waiting:
-            if home == index:
-                if _settle(project, proof, claim, run, orphans, done):
-                    settled.add(id(claim))
+    binder = Binder(project, path)
+    for index, run in _runs(binder.page):
+        binder.settle(index, run)
+        binder.guess_here(index, run)
+        binder.guess_farther(index, run)
+    return binder.finish()
+
+
+class Binder:
+    """Goes through the blocks of a page once, and finds out what its numbers are."""
+
+    def __init__(self, project: Project, path: str) -> None:
+        self.project, self.path = project, path
+        self.proof = PageProof(project, path)
+        self.page = self.proof.page
+        self.numbers = self.proof.numbers = NumberProof(project, self.page, on=True)
+        self.sections = language_pairs.sections_of_blocks(self.page)
+        entries, claims = self.numbers.bindings, self.numbers.claims
+        self.waiting = [one for one in claims if entries.get(one.section, one.key) is None]
+        present = {(one.section, one.key) for one in claims}
+        self.orphans = [
+            entry
+            for place, entry in entries.entries.items()
+            if place not in present and not entry.key.startswith("$")
+        ]
+        self.here: dict[int, Guess] = {}
+        self.farther: dict[int, list[Guess]] = {}
+        self.done = Bound(path)
+
+    def settle(self, index: int, run: Run | None) -> None:
+        """Give entries that lost their number to numbers whose words or value changed."""
+        values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}
+        for entry in list(self.orphans):
+            for claim in [one for one in self.waiting if one.section == entry.section]:
+                same_words = _words_of(entry.key) == _words_of(claim.key)
+                same_value = _value_of(entry.key) == [one.value for one in claim.reads]
+                if entry.expression == OPEN or not (same_words or same_value):
                     continue
+                if self.proof.home_of(claim, entry) != index:
+                    continue
+                counters = Counters(self.project, self.path, self.numbers.numbers, claim, run)
+                reason = judged(self.project, claim, entry, values, counters)
+                if reason and not same_words:
+                    continue
+                if reason:
+                    self.done.refused.append((entry, claim, reason))
+                else:
+                    self.done.moved.append((entry, claim))
+                self.orphans.remove(entry)
+                self.waiting.remove(claim)
+                break
+
+    def guess_here(self, index: int, run: Run | None) -> None:
+        """Guess the numbers that speak of this block."""
+        for claim in self.waiting:
+            if self.proof.home(claim.line) == index:
                 before = {
-                    known.expression: other
-                    for other, _ in waiting
+                    self.here[id(other)].expression: other
+                    for other in self.waiting
                     if other.section == claim.section and other.line <= claim.line
-                    if other is not claim and (known := answers.get(id(other))) is not None
+                    if other is not claim and id(other) in self.here
                 }
-                answers[id(claim)] = guess(project, path, claim, run, before=before)
+                found = guess(self.project, self.path, claim, run, before=before)
+                if found is not None:
+                    self.here[id(claim)] = found
+
+    def guess_farther(self, index: int, run: Run | None) -> None:
+        """Guess numbers that stand above this block, or in a section that has none."""
         if run is None:
-            continue
-        for claim, home in waiting:
-            own = sections[index] == claim.section
-            if home != index and (own or claim.section not in sections):
-                near = index == home + 1 and own
-                found = guess(project, path, claim, run, elsewhere=not near)
-                if found is not None and (near or found.how == SURE):
-                    number = sections[: index + 1].count(sections[index])
-                    place = f"#{sections[index]}" + (f".{number}" if number > 1 else "")
-                    there = Guess(f"{place} {found.expression}", found.how, found.why)
-                    farther.setdefault(id(claim), []).append(there)
-    for claim, _ in waiting:
-        if id(claim) not in settled:
-            found_here = [one for one in [answers.get(id(claim))] if one is not None]
-            all_ = [*found_here, *farther.get(id(claim), [])]
-            best = min(all_, key=lambda one: RANKS.index(one.how)) if all_ else None
-            done.guesses.append((claim, best))
-    _write(project, numbers, done)
-    return done
+            return
+        number = self.sections[: index + 1].count(self.sections[index])
+        place = f"#{self.sections[index]}" + (f".{number}" if number > 1 else "")
+        for claim in self.waiting:
+            home, own = self.proof.home(claim.line), self.sections[index] == claim.section
+            if home == index or not (own or claim.section not in self.sections):
+                continue
+            near = index == home + 1 and own
+            found = guess(self.project, self.path, claim, run, elsewhere=not near)
+            if found is not None and (near or not own or found.how == SURE):
+                there = Guess(f"{place} {found.expression}", found.how, found.why)
+                found_before = self.farther.setdefault(id(claim), [])
+                found_before.insert(0 if near and self._begins_anew(claim, home) else 99, there)
+
+    def _begins_anew(self, claim: Claim, home: int) -> bool:
+        """True when an exercise, or the title of a box, stands between the block and the number."""
+        start = self.page.blocks[home].line
+        units = [one for one in self.numbers.numbers.units if start < one.line <= claim.line]
+        return any(one.kind == "title" or re.match(r"\s*\*\*\d+\.", one.text) for one in units)
+
+    def finish(self) -> Bound:
+        """Choose the best guesses, and write them."""
+        for claim in self.waiting:
+            here = [self.here[id(claim)]] if id(claim) in self.here else []
+            farther = self.farther.get(id(claim), [])
+            anew = self._begins_anew(claim, self.proof.home(claim.line)) if farther else False
+            both = [*farther, *here] if anew else [*here, *farther]
+            best = min(both, key=lambda one: RANKS.index(one.how)) if both else None
+            self.done.guesses.append((claim, best))
+        _write(self.project, self.numbers, self.done)
+        return self.done
 
 
 def _runs(page: Page) -> Iterator[tuple[int, Run | None]]:
@@ -104,35 +154,6 @@ def _runs(page: Page) -> Iterator[tuple[int, Run | None]]:
         interpreter_state.seed(SEED)
         for index, block in enumerate(page.blocks):
             yield index, execute(page, block, shared=shared)
-
-
-def _settle(
-    project: Project,
-    proof: PageProof,
-    claim: Claim,
-    run: Run | None,
-    orphans: list[Entry],
-    done: Bound,
-) -> bool:
-    """True when an entry that lost its number is this number's: its words or its value changed."""
-    values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}
-    counters = Counters(project, proof.page.path, proof.numbers.numbers, claim, run)
-    for entry in [one for one in orphans if one.section == claim.section]:
-        same_words = _words_of(entry.key) == _words_of(claim.key)
-        if not same_words and _value_of(entry.key) != [one.value for one in claim.reads]:
-            continue
-        if entry.expression == OPEN or entry.place is not None:
-            continue
-        reason = judged(project, claim, entry, values, counters)
-        if not reason:
-            done.moved.append((entry, claim))
-        elif same_words:
-            done.refused.append((entry, claim, reason))
-        else:
-            continue
-        orphans.remove(entry)
-        return True
-    return False
 
 
 def _words_of(key: str) -> str:

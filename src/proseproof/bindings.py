@@ -226,7 +226,10 @@ def evaluate(
         elif name in values:
             scope[name] = values[name]
         elif name == "facts":
-            scope[name] = ledger.facts
+            try:
+                scope[name] = ledger.facts
+            except SettingsError as error:
+                raise Unbound(str(error)) from None
         elif not hasattr(builtins, name) and (found := importable(name)) is not None:
             scope[name] = found
     try:

@@ -4,11 +4,12 @@
 - `rows()`, `columns()`: of the table that follows, or in which the number stands;
 - `listed()`: the things that the sentence lists behind the number;
 - `parts()`: the parts of the code in the sentence: of a shape, a list, or the arguments of a call;
-- `lines()`: the lines of code of the block;
+- `spans()`: the pieces of code in the sentence, or in the row of a table;
+- `lines()`: the lines of the fence that follows in the section, or else of the block;
 - `printed(k)`: the k-th number that the block prints, the first being 1, the last −1;
 - `coded("_ * Q")`: the number that stands in the block's code where the pattern has `_`;
 - `sections("q\\d")`: the sections of the page whose anchors begin so, below its title;
-- `blocks()`: the blocks of code of the page.
+- `blocks("fill")`: the blocks of code in that section, or without one on the page.
 
 The last two take another page as a further argument: `sections("q", "docs/en/questions.md")`.
 """
@@ -21,8 +22,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from proseproof import number_words
+from proseproof import language_pairs, number_words
 from proseproof.bindings import Unbound
+from proseproof.listings import ListingError, resolve
 from proseproof.numbers import CODE, Claim, PageNumbers, Unit, sentence_at
 from proseproof.sentence_subjects import SPAN
 
@@ -40,6 +42,7 @@ NAMES = (
     "columns",
     "listed",
     "parts",
+    "spans",
     "lines",
     "printed",
     "coded",
@@ -141,11 +144,31 @@ class Counters:
                     return len(node.args) + len(node.keywords)
         raise Unbound("the sentence has no code of several parts")
 
+    def spans(self) -> int:
+        """How many pieces of code the sentence, or the row of a table, has."""
+        begin, end = sentence_at(self.claim.unit.bare, self.claim.start)
+        if self.claim.unit.kind == "row":
+            begin, end = 0, len(self.claim.unit.text)
+        return sum(1 for _ in SPAN.finditer(self.claim.unit.text, begin, end))
+
     def lines(self) -> int:
-        """The lines of code of the block."""
-        if self.run is None:
-            raise Unbound("there is no block here")
-        return sum(bool(line.strip()) for line in self.run.block.code.splitlines())
+        """The lines of the fence that follows in the section, or of the block."""
+        page = self.project.page(self.path)
+        heads = [one.line for one in page.headings if one.line > self.claim.line]
+        fences = [(one.line, one.code) for one in page.blocks]
+        fences += [(one.line, one.text) for one in page.plains]
+        for one in page.listings:
+            with contextlib.suppress(ListingError):
+                fences.append((one.line, resolve(self.project.settings.root, one.spec)))
+        below = [
+            one
+            for one in sorted(fences)
+            if self.claim.line < one[0] < min(heads, default=one[0] + 1)
+        ]
+        if not below and self.run is None:
+            raise Unbound("no fence follows, and there is no block")
+        text = below[0][1] if below else self.run.block.code if self.run else ""
+        return sum(bool(line.strip()) for line in text.splitlines())
 
     def printed(self, place: int) -> float:
         """A number that the block prints."""
@@ -171,9 +194,10 @@ class Counters:
         headings = self.project.page(page or self.path).headings
         return sum(one.level == 2 and bool(re.match(anchors, one.anchor)) for one in headings)
 
-    def blocks(self, page: str = "") -> int:
-        """The blocks of code of a page."""
-        return len(self.project.page(page or self.path).blocks)
+    def blocks(self, section: str = "", page: str = "") -> int:
+        """The blocks of code of a section, or of a page."""
+        sections = language_pairs.sections_of_blocks(self.project.page(page or self.path))
+        return sum(section in ("", one) for one in sections)
 
 
 def printed_numbers(run: Run | None) -> list[float]:

@@ -46,6 +46,7 @@ POINTING = frozenset(
 COMPOUNDS = frozenset(
     re.findall(r"\w+", "axis dimension size argument number input part value index name entry")
 )
+SELECTED = re.compile(r"\b(?:last|first|next|other) $", re.IGNORECASE)
 HERE = "#guess"
 ANY = re.compile(r"\bany(?=\.|\(torch)")  # any.shape[1]: of any tensor or module
 
@@ -111,7 +112,8 @@ def guess(
                 break
     if not found and before and not nouns(claim)[:1]:
         for expression, other in reversed(before.items()):
-            if [one.value for one in other.reads] == [one.value for one in claim.reads]:
+            same = [one.value for one in other.reads] == [one.value for one in claim.reads]
+            if same and other.reads[0].word and nouns(other):
                 return Guess(expression, LIKELY, f"as {other.key}")
     return min(found, key=lambda one: RANKS.index(one.how)) if found else None
 
@@ -291,7 +293,7 @@ def _coded(claim: Claim, run: Run | None) -> Iterator[str]:
     row = rf"(?<![\w.]){one}(?:, {one}){{{len(claim.reads) - 1}}}(?![\w.])"
     for match in re.finditer(row, code):
         numbers = [float(one.replace("_", "")) for one in match[0].split(", ")]
-        if not all(holds(read, one) for read, one in zip(claim.reads, numbers, strict=True)):
+        if numbers != [read.value for read in claim.reads]:
             continue
         begin = code.rfind("\n", 0, match.start()) + 1
         line = code[begin:].partition("\n")[0]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from proseproof import number_pairs
+from proseproof import language_pairs, number_pairs
 from proseproof.bindings import OPEN, Bindings, Entry, Unbound, compiled, evaluate
 from proseproof.messages import Finding
 from proseproof.number_counters import Counters
 from proseproof.number_words import Read
 from proseproof.numbers import Claim, PageNumbers
+from proseproof.settings import SettingsError
 from proseproof.values import fingerprint, numbers_in, truth
 
 if TYPE_CHECKING:
@@ -102,9 +104,18 @@ class NumberProof:
     def __init__(self, project: Project, page: Page, *, on: bool | None = None) -> None:
         self.project, self.page, self.ledger = project, page, project.ledger
         self.on = self.ledger.covers(page.path) if on is None else on
-        self.numbers = project.numbers(page.path) if self.on else PageNumbers()
-        self.leads = self.on and self.ledger.leads(page.path)
-        self.bindings = self.ledger.of(page.path) if self.leads else Bindings("")
+        self.numbers, self.bindings = PageNumbers(), Bindings("")
+        self.leads, self.broken = self.on and self.ledger.leads(page.path), list[Finding]()
+        try:
+            if self.on:
+                self.numbers = project.numbers(page.path)
+            if self.leads:
+                self.bindings = self.ledger.of(page.path)
+        except SettingsError as error:  # this page cannot be judged; the next one can
+            file, _, said = str(error).partition(": ")
+            line = re.search(r"at line (\d+)", said)
+            self.broken.append(Finding(file, int(line[1]) if line else 1, said))
+            self.leads = False
 
     @property
     def bound(self) -> list[tuple[Claim, Entry]]:
@@ -130,6 +141,13 @@ class NumberProof:
             if claim.is_latin or not {read.value for read in claim.reads} <= stated
         ]
 
+    def block_of(self, place: tuple[str, int]) -> int:
+        """The block that an entry names by its section and its number there; −1 for none."""
+        anchor, number = place
+        sections = language_pairs.sections_of_blocks(self.page)
+        there = [index for index, section in enumerate(sections) if section == anchor]
+        return there[number - 1] if 0 < number <= len(there) else -1
+
     def counts(self) -> dict[str, int]:
         """How many numbers are bound, and how many are no claim, by rule."""
         if not self.on:
@@ -148,7 +166,7 @@ class NumberProof:
     def accounted(self) -> list[Finding]:
         """Numbers without an entry, entries without a number, digits of another width."""
         path = self.page.path
-        found = []
+        found = list(self.broken)
         for line, digits in self.numbers.wide:
             plain = "".join(str(int(sign)) for sign in digits)
             message = f"full-width digits: {digits}"
@@ -164,6 +182,10 @@ class NumberProof:
             elif entry.expression == OPEN:
                 message = f'nobody has said what "{claim.key}" is'
                 remedy = f"write an expression in {entry.file}:{entry.line}"
+                found.append(Finding(path, claim.line, message, claim.sentence, remedy))
+            elif entry.place is not None and self.block_of(entry.place) < 0:
+                message = f'"{claim.key}": {entry.expression}: there is no such block'
+                remedy = f"name a section of the page that has one in {entry.file}:{entry.line}"
                 found.append(Finding(path, claim.line, message, claim.sentence, remedy))
         for place, entry in self.bindings.entries.items():
             if place not in used and not entry.key.startswith("$"):

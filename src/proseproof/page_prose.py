@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
-import tokenize
 from itertools import pairwise
 
+from proseproof import shape_comments
 from proseproof.page import Block, Formula, Heading, Link, Page, Section, Span, Table
 from proseproof.page_fences import COMMENT, DIRECTIVE, refuse
 from proseproof.sentence_subjects import SPAN, read_spans
@@ -239,14 +238,8 @@ class ProseReader:
 def _comments_in(block: Block) -> list[tuple[int, str]]:
     if block.language != "python":
         return []
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(block.code).readline):
-            if token.type == tokenize.COMMENT:
-                found.append((block.first + token.start[0] - 1, token.string))
-    except (tokenize.TokenError, SyntaxError):
-        return found
-    return found
+    tokens, _ = shape_comments.comment_tokens(block.code)
+    return [(block.first + token.start[0] - 1, token.string) for token in tokens]
 
 
 def _attribute(attributes: str, names: str) -> str | None:

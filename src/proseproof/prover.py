@@ -135,12 +135,8 @@ class PageProof:
 
     def home_of(self, claim: Claim, entry: Entry) -> int:
         """The block beside which the ledger's expression for a number is evaluated."""
-        if entry.place is None:
-            return self.home(claim.line)
-        anchor, number = entry.place
-        sections = language_pairs.sections_of_blocks(self.page)
-        there = [index for index, section in enumerate(sections) if section == anchor]
-        return there[number - 1] if 0 < number <= len(there) else -1
+        place = entry.place
+        return self.home(claim.line) if place is None else self.numbers.block_of(place)
 
     def prose(self) -> list[Finding]:
         """The sentences of a page that has no block."""

@@ -330,7 +330,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     mentions = sum(one.mentions_found for one in entries)
     hold = "1 claim holds" if claims == 1 else f"{claims} claims hold"
     exist = ", 1 mention exists" if mentions == 1 else f", {mentions} mentions exist"
-    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}{exist * bool(mentions)}")
+    bound = sum(one.numbers.get("bound", 0) for one in entries)
+    numbers = f", {bound} numbers are bound" * bool(bound)
+    exist *= bool(mentions)
+    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}{exist}{numbers}")
     if session.kept:
         say(f"proseproof: {len(session.kept)} pages stand as proved before; --prove-again for all")
     reasons: dict[str, list[str]] = {}
