@@ -10,7 +10,7 @@ from typing import Any
 
 from proseproof.latex_tree import Node, spelt
 
-CLOSE = 1e-9  # of float64, after some sums and products
+CLOSE, LITTLE = 1e-9, 1e-12  # of float64, after some sums and products
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge,
 }  # fmt: skip
@@ -21,18 +21,22 @@ class FormulaError(Exception):
 
 
 def is_number(value: Any) -> bool:
+    """True for a number of Python's own."""
     return isinstance(value, int | float)
 
 
 def dims(value: Any) -> int:
+    """How many axes a value has."""
     return getattr(value, "ndim", 0)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor; of a number there is none."""
     return tuple(getattr(value, "shape", ()))
 
 
 def added(one: Any, two: Any) -> Any:
+    """The sum, in which a row is added to every row of a matrix."""
     try:
         return one + two
     except (RuntimeError, TypeError):
@@ -40,6 +44,7 @@ def added(one: Any, two: Any) -> Any:
 
 
 def multiplied(one: Any, two: Any, join: str) -> Any:
+    """The product, of numbers or of matrices."""
     if not dims(one) or not dims(two):
         if isinstance(one, list) or isinstance(two, list):
             raise FormulaError("a list is not multiplied")
@@ -54,6 +59,7 @@ def multiplied(one: Any, two: Any, join: str) -> Any:
 
 
 def divided(one: Any, two: Any) -> Any:
+    """The quotient; of whole numbers a whole one if it is."""
     if dims(two):
         raise FormulaError(f"divides by something of shape {shape_of(two)}")
     if two == 0:
@@ -64,6 +70,7 @@ def divided(one: Any, two: Any) -> Any:
 
 
 def extreme(name: str, values: list[Any]) -> Any:
+    """The largest or the smallest: of numbers, of one tensor, or place by place of several."""
     if all(map(is_number, values)):
         return (max if name == "max" else min)(values)
     if len(values) == 1:
@@ -75,6 +82,7 @@ def extreme(name: str, values: list[Any]) -> Any:
 
 
 def compared(sign: str, one: Any, two: Any, left: Node, right: Node) -> bool:
+    """Whether a relation holds between two values; the trees show with how many digits."""
     if sign == "∈":
         return isinstance(two, list) and any(equal(one, other) for other in two)
     if sign == "≈":
@@ -83,8 +91,11 @@ def compared(sign: str, one: Any, two: Any, left: Node, right: Node) -> bool:
         return equal(one, two) is (sign == "=")
     if shape_of(one) != shape_of(two) and dims(one) and dims(two):
         return False
-    found = ORDERS[sign](one, two)
-    return bool(found.all()) if dims(found) else bool(found)
+    # What differs in the last bits alone is equal: neither less nor more.
+    found, near = ORDERS[sign](one, two), _near(one, two)
+    if not dims(found):
+        return bool(found and not near) or (sign in "≤≥" and bool(near))
+    return bool((found | near if sign in "≤≥" else found & ~near).all())
 
 
 def _about(one: Any, two: Any, left: Node, right: Node) -> bool:
@@ -105,13 +116,19 @@ def equal(one: Any, two: Any) -> bool:
     if dims(one) or dims(two):
         if shape_of(one) != shape_of(two):
             return False
-        near = (one - two).abs() <= CLOSE * (1 + two.abs())
-        return bool((near | (one == two)).all())  # where both are infinite, too
+        return bool(_near(one, two).all())
     try:
-        one, two = (float(x.item() if hasattr(x, "item") else x) for x in (one, two))
+        return bool(_near(one, two))
     except (TypeError, ValueError):
         return bool(one == two)
-    return math.isclose(one, two, rel_tol=CLOSE, abs_tol=CLOSE) or one == two
+
+
+def _near(one: Any, two: Any) -> Any:
+    """Where two values agree, infinities included."""
+    if dims(one) or dims(two):
+        return ((one - two).abs() <= CLOSE * abs(two) + LITTLE) | (one == two)
+    one, two = (float(x.item() if hasattr(x, "item") else x) for x in (one, two))
+    return math.isclose(one, two, rel_tol=CLOSE, abs_tol=LITTLE)
 
 
 def short(value: Any) -> str:
@@ -125,5 +142,6 @@ def short(value: Any) -> str:
 
 
 def said_of(node: Node, value: Any) -> str:
+    """What a part of a formula is, for a message."""
     text = spelt(node)
     return text if text == short(value) else f"{text} is {short(value)}"

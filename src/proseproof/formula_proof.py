@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from proseproof import growth
+from proseproof import growth, language_pairs
 from proseproof.bindings import OPEN, Entry, Unbound, evaluate
 from proseproof.formula_arithmetic import FormulaError, equal, short
 from proseproof.formula_values import FreeIndex, Scope
@@ -55,27 +55,43 @@ class Judge(Formulas):
         evaluated = any(one.is_relation or self.entry(one) for one in here)
         with self.meaning.stage() if evaluated else contextlib.nullcontext():
             for one in here:
-                rule, wrong = self._judged(one, values)
+                rule, wrong = self._judged_once(one, index, values)
                 verdict = "fails" if wrong else "holds"
                 entry = ClaimEntry(one.formula.line, shown_of(one), rule, verdict)
                 self.proof.entry.claims.append(entry)
                 found += wrong
         return found
 
+    def _judged_once(
+        self, one: Said, index: int, values: Mapping[str, Any]
+    ) -> tuple[str, list[Finding]]:
+        """As `_judged`; what held beside the same program in the other language holds here too."""
+        page, entry = self.proof.page, self.entry(one)
+        place = self.proof.settings.language(page.path)
+        if place is None or page.is_lab:
+            return self._judged(one, values)
+        program = language_pairs.tree_of(page.blocks[index].code) if page.blocks else ""
+        bound = entry.expression if entry else ""
+        asked = ("formula", place[1], program, one.trees, bound)
+        if asked in self.proof.project.done:
+            return rule_of(one, entry), []
+        rule, wrong = self._judged(one, values)
+        if not wrong and bound != "term()":  # that depends on the rest of the page
+            self.proof.project.done.add(asked)
+        return rule, wrong
+
     def _judged(self, one: Said, values: Mapping[str, Any]) -> tuple[str, list[Finding]]:
         entry = self.entry(one)
-        remedy = "write what is true"
+        remedy, rule = "write what is true", rule_of(one, entry)
         try:
             if entry is not None and entry.expression != OPEN:
-                rule = "bound formula"
                 remedy = f"write what is true, or correct the entry at {entry.file}:{entry.line}"
                 wrong = self._bound(one, entry, values)
             elif one.is_relation:
-                rule = "formula"
                 relations = [tree for tree in one.trees if tree.kind == "relation"]
                 wrong = next(filter(None, (self._false(tree, values) for tree in relations)), "")
             else:
-                return "symbol", []
+                return rule, []
         except (FormulaError, Unbound) as error:
             wrong = str(error)
         except FreeIndex as free:
@@ -178,6 +194,13 @@ class Judge(Formulas):
 
     def _at(self, tree: Node, sizes: Mapping[str, int]) -> Any:
         return Scope(_Sizes(self.meaning, sizes=sizes)).value(tree)
+
+
+def rule_of(one: Said, entry: Entry | None) -> str:
+    """How a formula is judged, in a word or two."""
+    if entry is not None and entry.expression != OPEN:
+        return "bound formula"
+    return "formula" if one.is_relation else "symbol"
 
 
 class _Attributes:

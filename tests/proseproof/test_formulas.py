@@ -62,6 +62,7 @@ RELATIONS = [
     r"\ln e = 1",
     r"\begin{cases} 1 & \text{if } h > 9 \\ 2 & \text{otherwise} \end{cases} = 2",
     r"|-h| = h",
+    r"0.1 + 0.2 \le 0.3",
     r"1 \cdot 4 + 2 \cdot 8 + 3 = 23",
 ]
 WRONG = {
@@ -78,6 +79,7 @@ WRONG = {
     r"A > 13, \quad A < 13": "A is 12.56637061; 13",
     r"1 \cdot 4 + 2 \cdot 8 + 4 = 23": "is 24; 23",
     r"p(a_1 \mid a_2) = \frac13": "is 0.75",
+    r"0.1 + 0.2 > 0.3": "is 0.3; 0.3",  # but for the last bits
     r"z = 1": "z is not in the notation",
     r"\operatorname{Cube}(r) = 8": "the function Cube is not in the notation",
     r"\frac{r}{r - r} = 1": "divides by zero",
