@@ -29,6 +29,7 @@ from pathlib import Path, PurePosixPath
 from types import CodeType, SimpleNamespace
 from typing import Any
 
+from proseproof.messages import Finding
 from proseproof.names import importable
 from proseproof.settings import Settings, SettingsError
 
@@ -101,13 +102,44 @@ class Ledger:
         inner = PurePosixPath(place[1] if place else path).with_suffix(".toml")
         return f"{self.settings.bindings}/{inner}"
 
+    def files(self, path: str) -> set[str]:
+        """The files of the ledger that a page depends on."""
+        folder = self.settings.bindings
+        return {self.file(path), f"{folder}/{FACTS}", f"{folder}/{WORDS}"} if folder else set()
+
+    def check(self, paths: list[str]) -> list[Finding]:
+        """Files that belong to no page, and facts that no entry uses."""
+        folder, root = self.settings.bindings, self.settings.root
+        if not folder:
+            return []
+        wanted = {self.file(path) for path in paths} | {f"{folder}/{FACTS}", f"{folder}/{WORDS}"}
+        files = sorted(one.relative_to(root).as_posix() for one in (root / folder).rglob("*.toml"))
+        found = [
+            Finding(
+                name, 1, "this file belongs to no page", remedy="remove it, or name it after one"
+            )
+            for name in files
+            if name not in wanted
+        ]
+        text = "\n".join((root / name).read_text(encoding="utf-8") for name in files)
+        used = set(re.findall(r"\bfacts\.(\w+)", text))
+        for number, line in enumerate(_read_lines(root / folder / FACTS), 1):
+            fact = re.match(r"([\w-]+)\s*=", line)
+            if fact and fact[1] not in used:
+                message = f"no entry uses the fact {fact[1]}"
+                found.append(Finding(f"{folder}/{FACTS}", number, message, remedy="remove it"))
+        return found
+
     def covers(self, path: str) -> bool:
         """True for a page whose numbers have to be bound; formulas are on every page."""
         settings = self.settings
         if not settings.bindings:
             return False
         to_do = any(path == one or path.startswith(f"{one}/") for one in settings.unbound)
-        return not to_do or any(key[:1] != "$" for _, key in self.of(path).entries)
+        try:
+            return not to_do or any(key[:1] != "$" for _, key in self.of(path).entries)
+        except SettingsError:  # which is said when the page is proved
+            return True
 
     def of(self, path: str) -> Bindings:
         """The entries of a page; none when it has no file. SettingsError when it is no TOML."""
@@ -150,6 +182,10 @@ class Ledger:
         """Which expressions a noun leads to, for guesses: heads = ["num_heads"]."""
         found = self._words.get("words", {})
         return {word: [one] if isinstance(one, str) else list(one) for word, one in found.items()}
+
+
+def _read_lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
 def _toml(root: Path, name: str) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from proseproof import language_pairs, number_pairs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from proseproof.page import Page
     from proseproof.project import Project
 
+Home = Callable[[Claim, Entry], int]
 BIND = "python -m proseproof bind"
 NOISE = 1e-6  # what float32 makes of a whole number
 OPERATORS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
@@ -41,7 +43,7 @@ def holds(read: Read, true: float, how: str = "is") -> bool:
         return bool(OPERATORS[how](true, said))
     slack = read.unit / 2 * (1 + 1e-9) if read.unit else NOISE * max(1.0, abs(said))
     if how == "about":
-        slack = max(slack, 0.1 * abs(said))
+        slack = max(slack, 0.1 * abs(said) or 0.05)
     return abs(true - said) <= slack
 
 
@@ -117,7 +119,7 @@ class NumberProof:
             self.broken.append(Finding(file, int(line[1]) if line else 1, said))
             self.leads = False
 
-    @property
+    @functools.cached_property
     def bound(self) -> list[tuple[Claim, Entry]]:
         """The claims of the page with their entries."""
         if not self.leads:
@@ -125,7 +127,7 @@ class NumberProof:
         pairs = ((claim, self.bindings.get(claim.section, claim.key)) for claim in self.claims)
         return [(claim, entry) for claim, entry in pairs if entry is not None]
 
-    @property
+    @functools.cached_property
     def claims(self) -> list[Claim]:
         """The numbers that need an entry.
 
@@ -156,7 +158,7 @@ class NumberProof:
         found["bound"] = len(self.numbers.claims)
         return dict(sorted(found.items()))
 
-    def key(self, home: Any) -> list[Any]:
+    def key(self, home: Home) -> list[Any]:
         """What a kept proof of the numbers depends on."""
         return [
             (claim.section, claim.key, claim.text, claim.how, entry.expression, home(claim, entry))
@@ -223,13 +225,17 @@ class NumberProof:
         )
         return Finding(self.page.path, claim.line, message, claim.sentence, remedy)
 
-    def evaluated(self, index: int, home: Any, run: Run | None) -> list[Finding]:
+    def bound_beside(self, index: int, home: Home) -> list[tuple[Claim, Entry]]:
         """The claims that are judged beside block number `index`; `home` tells which those are."""
-        here = [
+        return [
             (claim, entry)
             for claim, entry in self.bound
             if entry.expression != OPEN and home(claim, entry) == index
         ]
+
+    def evaluated(self, index: int, home: Home, run: Run | None) -> list[Finding]:
+        """What is wrong with the claims that are judged beside a block."""
+        here = self.bound_beside(index, home)
         if not here:
             return []
         values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}

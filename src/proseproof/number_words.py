@@ -16,7 +16,7 @@ ONES = _counted("zero one two three four five six seven eight nine ten eleven tw
 ONES |= _counted("thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 13, 1)
 TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
 SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-PARTS = {"half": 0.5, "halves": 0.5, "third": 1 / 3, "thirds": 1 / 3}
+PARTS = {"half": 0.5, "third": 1 / 3, "thirds": 1 / 3}
 PARTS |= {"quarter": 0.25, "quarters": 0.25, "fifth": 0.2, "fifths": 0.2, "tenth": 0.1}
 TIMES = {"twice": 2, "thrice": 3}
 VULGAR = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅛": 1 / 8}
@@ -34,8 +34,8 @@ WORD = re.compile(
       (?P<english>(?:(?:{_SMALL})|an?(?=\s(?:{"|".join(SCALES)})))
         (?:(?:[\s-]|(?<=hundred)\sand\s|(?<=thousand)\sand\s)(?:{_SMALL}|{"|".join(SCALES)})\b)*
         (?P<more>\sand\sa\shalf)?
-        (?P<part>[\s-](?:thirds?|quarters?|halves|fifths?|tenths?)\b)?)
-      | an?\s(?P<one_part>third|quarter|fifth|tenth)(?=\sof\b|[\s.,;:!?)]|$)
+        (?P<part>[\s-](?:thirds?|quarters?|fifths?|tenths?)\b)?)
+      | an?\s(?P<one_part>third|quarter|fifth|tenth)(?=\s(?:of|as|more|less)\b|[.,;:!?)]|$)
       | (?P<half>half) | (?P<times>twice|thrice)
     )(?![A-Za-z])
     | (?P<fraction>{_CN}+|\d+)\s?分之\s?(?P<over>{_CN}+|\d+(?:\.\d+)?)
@@ -51,7 +51,7 @@ DIGITS = re.compile(
     (?P<whole>[0-9]{1,3}(?:[,\u2009\u202f][0-9]{3}|\s000)+(?![0-9])|[0-9]+)(?:\.(?P<decimals>[0-9]+))?
     (?:[eE](?P<exponent>[-+−]?[0-9]+)(?![\w])|(?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+))?
     (?:/(?P<over>[1-9][0-9]*)(?![0-9/.-]))?
-    (?:\s?(?P<percent>[%‰])|\s?(?P<myriad>[百千]?[万亿]|[百千](?![万亿]))|(?P<letter>[kKMB])(?![\w-]))?
+    (?:\s?(?P<percent>[%‰])|(?P<myriad>\s?[百千]?[万亿]|[百千](?![万亿]))|(?P<letter>[kKMB])(?![\w-]))?
     | (?P<vulgar>[½⅓⅔¼¾⅛])
     """,
     re.VERBOSE,
@@ -109,7 +109,7 @@ def _digits(text: str) -> Iterator[Read]:
         if match["percent"]:
             factor, unit = factor / (100 if match["percent"] == "%" else 1000), unit or 1.0
         elif match["myriad"]:
-            for sign in match["myriad"]:
+            for sign in match["myriad"].strip():
                 factor *= (CHINESE_SCALES | MYRIADS)[sign]
             unit = unit or 1.0
         elif match["letter"]:

@@ -71,12 +71,13 @@ class Project:
 
 def check_project(project: Project) -> list[Finding]:
     """What no single page can tell: ids that nobody treats, words that nobody mentions,
-    lock entries of pages that are gone."""
+    entries of the lock and files of the ledger for pages that are gone."""
     settings = project.settings
     pages = [project.page(path) for path in project.paths()]
     found = covered_ids.check_project(settings, pages) if settings.languages else []
     found += mentions.unused(settings, pages)
     found += notation_table.check(project)
+    found += project.ledger.check([page.path for page in pages])
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in translation_lock.read_lock(settings.root / settings.lock):
         if key.partition("#")[0] not in known:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proseproof import kept_proofs
-from proseproof.bindings import FACTS
 
 if TYPE_CHECKING:
     from proseproof.project import Project
@@ -76,14 +75,11 @@ def depends_on(project: Project, path: str) -> set[str]:
     quoted = {root / one.spec.partition(":")[0] for one in proof.page.listings}
     files = kept_proofs.files_of(proof) | quoted
     found = {file.relative_to(root).as_posix() for file in files if file.is_relative_to(root)}
-    settings = project.settings
-    if settings.bindings:
-        found |= {project.ledger.file(path), f"{settings.bindings}/{FACTS}"}
     if proof.formulas.said:
-        found.add(settings.notation)
+        found.add(project.settings.notation)
     if proof.page.is_lab:
         found.add(proof.record_file.relative_to(root).as_posix())
-    return found
+    return found | project.ledger.files(path)
 
 
 def _links(project: Project, path: str) -> set[str]:

@@ -296,3 +296,24 @@ def test_kept_proof_is_made_anew_when_a_fact_changes(bound: Site) -> None:
     bound.write("docs/bindings/facts.toml", 'heads = { value = 16, source = "x" }')
     (found,) = page(bound, "The paper has 8 heads.", ledger)
     assert "facts.heads is 16" in found
+
+
+def test_number_that_hangs_on_an_unseeded_draw_is_caught(bound: Site) -> None:
+    block = "```python\nimport random\n\nn = random.randint(10, 10**6)\n```\n"
+    text = f"# A {{#a}}\n\n{block}\nIt is NUMBER.\n"
+    bound.write("docs/bindings/README.toml", '[a]\n"is 7" = "n"\n')
+    (found,) = bound.page(text.replace("NUMBER", "7"))
+    drawn = found.message.rpartition(" ")[2]
+    bound.write("docs/bindings/README.toml", f'[a]\n"is {drawn}" = "n"\n')
+    (found,) = bound.page(text.replace("NUMBER", drawn))
+    assert "draws random numbers without a seed" in found.message
+
+
+def test_file_that_belongs_to_no_page_and_fact_that_nobody_uses_are_found(bound: Site) -> None:
+    bound.write("README.md", "# A {#a}\n")
+    bound.write("docs/bindings/gone.toml", "")
+    bound.write("docs/bindings/facts.toml", '# b\nx = { value = 8, source = "y" }\n')
+    assert [str(one).partition("\n")[0] for one in bound.findings_of_project()] == [
+        "docs/bindings/gone.toml:1: this file belongs to no page",
+        "docs/bindings/facts.toml:2: no entry uses the fact x",
+    ]

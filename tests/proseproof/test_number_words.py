@@ -66,6 +66,9 @@ def test_number_is_worth_what_it_says(text: str, value: float) -> None:
         ("第 2、3 个头", [2, 3]),
         ("bytes, often, tenths, oneself, attend", []),
         ("often someone", []),
+        ("it takes a third path", []),
+        ("cut in two halves", [2]),
+        ("heads 1 and 4 百", [1, 4, 100]),
     ],
 )
 def test_numbers_side_by_side_are_told_apart(text: str, values: list[float]) -> None:
