@@ -136,7 +136,10 @@ class Ledger:
         if not settings.bindings:
             return False
         to_do = any(path == one or path.startswith(f"{one}/") for one in settings.unbound)
-        return not to_do or any(key[:1] != "$" for _, key in self.of(path).entries)
+        try:
+            return not to_do or any(key[:1] != "$" for _, key in self.of(path).entries)
+        except SettingsError:  # which is said when the page is proved
+            return True
 
     def of(self, path: str) -> Bindings:
         """The entries of a page; none when it has no file. SettingsError when it is no TOML."""

@@ -5,13 +5,14 @@ What can be told without running anything is told here; `formula_proof` evaluate
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proseproof import latex
-from proseproof.bindings import OPEN, Entry
+from proseproof.bindings import OPEN, Bindings, Entry
 from proseproof.latex_signs import LatexError
 from proseproof.latex_tree import Node
 from proseproof.messages import Finding
@@ -92,7 +93,10 @@ class Formulas:
             self.world = meaning.in_world
             self.said = said(project, page)
         self.covered = bool(project.settings.bindings)
-        self.entries = self.ledger.of(page.path) if self.covered else None
+        self.entries: Bindings | None = None
+        with contextlib.suppress(SettingsError):  # numbers say that the file cannot be read
+            self.entries = self.ledger.of(page.path) if self.covered else None
+        self.covered = self.entries is not None
 
     def entry(self, one: Said) -> Entry | None:
         """What the ledger says of a formula."""

@@ -318,3 +318,9 @@ def test_bind_refuses_a_formula_in_place_of_one_that_is_gone(circles: Site) -> N
     done = circles.run("proseproof", "bind", "README.md")
     assert done.returncode == 1 and "not bound: $h^2$" in done.stdout
     assert "$h^2$" not in ledger(circles)
+
+
+def test_ledger_that_cannot_be_read_is_said_once(circles: Site) -> None:
+    circles.write("docs/bindings/README.toml", "[circles\n")
+    found = circles.page(BLOCK.format("So $A = \\pi r^2$."))
+    assert places(found) == ["docs/bindings/README.toml:1"]

@@ -3,6 +3,8 @@
 import pytest
 from sample_site import Site, places
 
+from proseproof.since import Touched
+
 TORCH = r"""
 world = '''
 import torch
@@ -163,3 +165,22 @@ def test_notation_that_is_not_there_is_named(letters: Site) -> None:
     (letters.root / "notation.toml").unlink()
     done = letters.run("pytest", "--codeblocks", "letters.md")
     assert "notation.toml: there is no such file" in done.stdout + done.stderr
+
+
+def test_change_of_the_notation_or_the_ledger_touches_the_pages_that_use_it(letters: Site) -> None:
+    letters.write(
+        "pyproject.toml",
+        '[tool.proseproof]\npages = ["cubes.md", "letters.md"]\nnotation = "notation.toml"\n'
+        'bindings = "ledger"\n',
+    )
+    letters.write("cubes.md", "# Cubes {#cubes}\n")
+    assert Touched(letters.project, {"notation.toml"}).touched_pages == {"letters.md"}
+    assert Touched(letters.project, {"ledger/cubes.toml"}).touched_pages == {"cubes.md"}
+
+
+def test_kept_proof_is_redone_when_the_notation_changes(letters: Site) -> None:
+    letters.write("cubes.md", "# C {#c}\n\n```python\nside = 1\n```\n\nSo $n = 3$.\n")
+    assert letters.prove("cubes.md") == letters.prove("cubes.md") == []
+    letters.write("notation.toml", PAGES.replace("count = 2.0, 3", "count = 2.0, 4"))
+    (found,) = letters.prove("cubes.md")
+    assert "n is 4; 3" in found.message
