@@ -7,7 +7,6 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
@@ -17,6 +16,7 @@ from headwise._check import (
     LARGEST_OF_FLOATS,
     check_callable,
     check_each,
+    check_flags,
     check_floating,
     check_kind,
     check_sizes,
@@ -25,6 +25,7 @@ from headwise._check import (
 )
 from headwise._command import Parser
 from headwise.attention import attention, fused_attention
+from headwise.masks import causal_mask
 
 Step = Callable[[], object]
 KERNELS = {
@@ -83,6 +84,7 @@ def peak_bytes(step: Step, device: torch.device) -> int | None:
     _check_computes(device)
     if device.type == "cpu":
         return None
+    step()  # workspaces of libraries and the first gradients are set up once
     torch.accelerator.reset_peak_memory_stats(device)
     before = torch.accelerator.memory_allocated(device)
     step()
@@ -90,7 +92,7 @@ def peak_bytes(step: Step, device: torch.device) -> int | None:
 
 
 def measure(
-    device: torch.device, shape: Sequence[int], dtype: torch.dtype
+    device: torch.device, shape: Sequence[int], dtype: torch.dtype, *, is_causal: bool = False
 ) -> dict[str, Cost | str]:
     """The cost of each kernel for Q, K and V of a shape, or why the kernel did not run."""
     _check_computes(device)
@@ -100,22 +102,43 @@ def measure(
     if len(shape) < 2 or math.prod(map(int, shape)) > LARGEST_OF_FLOATS:
         raise ValueError(f"shape: got {show(shape)}, expected sizes (..., seq_len, d_k) that fit")
     check_floating("dtype", dtype)
+    check_flags(is_causal=is_causal)
+    mask = causal_mask(shape[-2], device=device) if is_causal else None
     Q, K, V = torch.randn(3, *shape, device=device, dtype=dtype, requires_grad=True)
     costs: dict[str, Cost | str] = {}
     for name, kernel in KERNELS.items():
 
         def step(kernel: SDPBackend | None = kernel) -> None:
-            with nullcontext() if kernel is None else sdpa_kernel(kernel):
-                out = attention(Q, K, V)[0] if kernel is None else fused_attention(Q, K, V)
+            if kernel is None:
+                out, _ = attention(Q, K, V, mask)
+            else:
+                with sdpa_kernel(kernel):
+                    out = fused_attention(Q, K, V, is_causal=is_causal)
             torch.autograd.grad(out.sum(), (Q, K, V))
 
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they say why a kernel does not take it
+        with warnings.catch_warnings(record=True) as said:  # why a kernel does not take it
+            warnings.simplefilter("always")
+            try:
                 costs[name] = Cost(seconds(step, device), peak_bytes(step, device))
-        except RuntimeError as error:  # not for this device or type, or out of memory
-            costs[name] = str(error).partition(".")[0]
+            except RuntimeError as error:  # not for this device or type, or out of memory
+                costs[name] = _reason(error, [str(warning.message) for warning in said])
     return costs
+
+
+def _reason(error: RuntimeError, said: Sequence[str]) -> str:
+    """What PyTorch says about a kernel that does not run, in one line that fits into a table."""
+    parts = [text.partition("(Triggered internally")[0] for text in said]
+    parts = parts or [str(error).partition(".")[0]]
+    return " ".join(" ".join(dict.fromkeys(parts)).replace("|", "/").split())
+
+
+def usual_dtype(device: torch.device) -> torch.dtype:
+    """What one trains in on this device: half precision on a GPU, as most fast kernels want it."""
+    check_kind("device", device, torch.device)
+    if device.type != "cuda":
+        return torch.float32
+    has_bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.bfloat16 if has_bfloat16 else torch.float16
 
 
 def table(costs: dict[str, Cost | str], machine: str, date: datetime.date) -> str:
@@ -157,19 +180,24 @@ def _check_costs(costs: dict[str, Cost | str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure on this machine and print the table."""
     parser = Parser(prog="python -m headwise.timing", description=__doc__)
+    parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--seq-len", type=int, default=1024)
-    parser.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
+    parser.add_argument("--dtype", choices=("float32", "float16", "bfloat16"))
+    parser.add_argument("--causal", action="store_true")
     options = parser.read(arguments)
     device = own_device()
-    shape = (4, 8, options.seq_len, 64)
+    dtype = getattr(torch, options.dtype) if options.dtype else usual_dtype(device)
+    shape = (options.batch, 8, options.seq_len, 64)
     try:
-        check_sizes(seq_len=options.seq_len, most=LARGEST_OF_FLOATS // (4 * 8 * 64))
-        costs = measure(device, shape, getattr(torch, options.dtype))
+        most = LARGEST_OF_FLOATS // (8 * 64)
+        check_sizes(batch=options.batch, seq_len=options.seq_len, most=most)
+        costs = measure(device, shape, dtype, is_causal=options.causal)
     except (ValueError, RuntimeError) as error:  # a wrong length, or one too long for the memory
         parser.error(str(error))
     cuda = device.type == "cuda"
     machine = torch.cuda.get_device_name(device) if cuda else f"{device.type} {platform.machine()}"
-    print(f"Forward and backward for Q, K and V of shape {shape}, {options.dtype}:\n")
+    what = f"{str(dtype).removeprefix('torch.')}{', causal' if options.causal else ''}"
+    print(f"Forward and backward for Q, K and V of shape {shape}, {what}:\n")
     print(table(costs, machine, datetime.date.today()))
 
 

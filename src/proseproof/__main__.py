@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
+from collections import Counter
 from pathlib import Path
 
 from proseproof import report, shape_comments, translation_lock
@@ -89,6 +91,58 @@ def _confirm(project: Project, places: list[str], everything: bool) -> int:
     return 0
 
 
+def _bind(project: Project, names: list[str]) -> int:
+    from proseproof.bind import bind
+
+    ledger = project.ledger
+    if not project.settings.bindings:
+        print('[tool.proseproof] names no folder: bindings = "docs/bindings"', file=sys.stderr)
+        return 2
+    paths = [path for path in project.paths() if ledger.leads(path)]
+    twins = {project.settings.counterpart(path): path for path in paths}
+    chosen = [twins.get(name, name) for name in names] or paths
+    if unknown := [name for name in chosen if name not in paths]:
+        print(f"no such page: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    open_ = 0
+    for path in chosen:
+        done = bind(project, path)
+        for entry, claim, reason in done.refused:
+            open_ += 1
+            print(f'{path}:{claim.line}: not bound: "{claim.key}": {reason}')
+            print(f'    {entry.file}:{entry.line} has "{entry.key}"; mend the page, or that entry')
+        for entry, claim in done.moved:
+            print(f'{path}:{claim.line}: "{entry.key}" is now "{claim.key}"')
+        for claim, guess in done.guesses:
+            open_ += guess is None
+            said = f"{guess.expression}   ({guess.how}: {guess.why})" if guess else "?"
+            print(f'{path}:{claim.line}: "{claim.key}" = {said}\n    {claim.sentence}')
+        for section in done.named:
+            print(f"{path}: the names of [{section}] were written: look whether they are right")
+        open_ += _bind_formulas(project, path)
+        counts = Counter(guess.how if guess else "open" for _, guess in done.guesses)
+        print(
+            f"{ledger.file(path)}: "
+            + (", ".join(f"{n} {how}" for how, n in counts.items()) or "nothing new")
+        )
+    return int(bool(open_))
+
+
+def _bind_formulas(project: Project, path: str) -> int:
+    """Bind the formulas of a page, say how, and count those that wait for their author."""
+    from proseproof.bind_formulas import bind
+
+    done = bind(project, path)
+    for one, lost in done.refused:
+        print(f"{path}:{one.formula.line}: not bound: {one.key}, while {lost} is gone from there")
+        print("    mend the page, or take that entry out")
+    for one, expression, why in done.guesses:
+        print(f"{path}:{one.formula.line}: {one.key} = {expression}   ({why})")
+    for section in done.sections:
+        print(f"{path}: the lone symbols of #{section} are others now")
+    return len(done.refused) + sum(expression == "?" for _, expression, _ in done.guesses)
+
+
 def _report(project: Project) -> int:
     settings = project.settings
     found = report.load(settings.root / settings.report)
@@ -107,6 +161,8 @@ def _report(project: Project) -> int:
                 print(f"{path}:{block.line}: skipped: {block.reason}")
     print(f"{totals['shown']} shown, {totals['accounted']} accounted for")
     print(", ".join(f"{number} {name}" for name, number in totals.items()))
+    if rules := ", ".join(f"{number} {name}" for name, number in found.rules.items()):
+        print(f"numbers in the prose that are no claims, by rule: {rules}")
     return int(bool(stale or totals["findings"]))
 
 
@@ -115,7 +171,7 @@ example:
     python -m proseproof update docs/page.md
 
 settings, in [tool.proseproof] of pyproject.toml; the README explains each:
-    {}
+{}
 """
 
 
@@ -125,7 +181,7 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="python -m proseproof",
         description=__doc__,
-        epilog=EPILOG.format(", ".join(Settings.names())),
+        epilog=EPILOG.format(textwrap.indent(textwrap.fill(", ".join(Settings.names())), " " * 4)),
         formatter_class=plain,
     )
     commands = whole.add_subparsers(
@@ -144,6 +200,8 @@ def parser() -> argparse.ArgumentParser:
     confirm = add("confirm", "record that translations say the same", "confirm docs/en/page.md#top")
     confirm.add_argument("places", nargs="*", metavar="page#anchor", help="else all that changed")
     confirm.add_argument("--all", action="store_true", help="record every section as it is")
+    bind = add("bind", "guess what numbers are bound to", "bind docs/en/page.md")
+    bind.add_argument("pages", nargs="*", help="these pages; else all")
     add("report", "show what was proved, and what has changed since", "report")
     drill = add(
         "drill",
@@ -175,6 +233,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _update(project, options.pages, options.record_to)
     if options.command == "confirm":
         return _confirm(project, options.places, options.all)
+    if options.command == "bind":
+        return _bind(project, options.pages)
     if options.command == "report":
         return _report(project)
     from proseproof.drill import drill as run_drill

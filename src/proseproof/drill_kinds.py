@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from proseproof import drill_blocks, drill_frames, drill_spans, drill_turns, drill_values
+from proseproof import (
+    drill_blocks,
+    drill_formulas,
+    drill_frames,
+    drill_numbers,
+    drill_spans,
+    drill_turns,
+    drill_values,
+)
 from proseproof.drill_changes import Author, Change
 
 
 def kinds(author: Author) -> dict[str, Callable[[], Iterator[Change]]]:
     """Every kind of change by its name, and where its candidates come from."""
-    modules = (drill_spans, drill_blocks, drill_frames, drill_values, drill_turns)
+    modules = (
+        drill_spans,
+        drill_blocks,
+        drill_frames,
+        drill_values,
+        drill_turns,
+        drill_numbers,
+        drill_formulas,
+    )
     return {kind: one for module in modules for kind, one in module.kinds(author).items()}
 
 

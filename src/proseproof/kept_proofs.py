@@ -202,7 +202,9 @@ def _parts(proof: PageProof) -> dict[str, str]:
         "what is installed": _environment(),
         "the settings": _hash(settings.rewrite, settings.homes, settings.drawing),
         "the page": _hash(page.path, _program(proof), _said(proof)),
+        "what its numbers are bound to": _hash(proof.numbers.key(proof.home_of)),
         "what it quotes": _hash(quoted),
+        "what its formulas are": _hash(proof.formulas.key()),
         "the names it uses": _hash([(w, w in own.names, w in own.keywords) for w in words]),
         "what it mentions": _hash(mentioned),
     }
@@ -240,6 +242,7 @@ def _lines(proof: PageProof) -> list[int]:
     page = proof.page
     lines = [block.line for block in page.blocks] + [span.line for span in page.spans]
     lines += [block.output.line for block in page.blocks if block.output]
+    lines += [formula.line for formula in page.formulas]
     for table in page.tables:
         lines += [table.line, *(line for line, _ in table.rows)]
     return lines
@@ -252,4 +255,6 @@ def files_of(proof: PageProof) -> set[Path]:
     figures = [figure for block in blocks for figure in block.figures]
     if figures:
         code += [f"import {module}" for module in proof.settings.drawing]
+    if proof.formulas.said:
+        code += proof.formulas.meaning.programs
     return {root / path for *_, path in figures} | dependencies.sources(code, root)

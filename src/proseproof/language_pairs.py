@@ -48,7 +48,7 @@ def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
     found += _differ(
         "figures", page, other, _links(page, True, languages), _links(other, True, languages)
     )
-    for what, bag in (("claims", _claims), ("links", _targets)):
+    for what, bag in (("claims", _claims), ("formulas", _formulas), ("links", _targets)):
         left, right = bag(page, languages), bag(other, languages)
         found += _bags(what, page, other, left, right)
     return found
@@ -57,6 +57,11 @@ def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
 def _section(page: Page, line: int) -> str:
     anchors = [heading.anchor for heading in page.headings if heading.line <= line]
     return anchors[-1] if anchors else ""
+
+
+def sections_of_blocks(page: Page) -> list[str]:
+    """The section in which each block stands."""
+    return [_section(page, block.line) for block in page.blocks]
 
 
 def _headings(page: Page) -> list[Item]:
@@ -192,6 +197,15 @@ def _claims(page: Page, languages: tuple[str, ...]) -> list[Item]:
         key = (_section(page, span.line), text)
         found.setdefault(key, Item(span.line, text, key))
     return list(found.values())
+
+
+def _formulas(page: Page, languages: tuple[str, ...]) -> list[Item]:
+    """The formulas of each section, each as often as it stands there."""
+    items = []
+    for one in page.formulas:
+        text = "".join(one.text.split())
+        items.append(Item(one.line, f"${one.text}$", (_section(page, one.line), text)))
+    return items
 
 
 def _differ(

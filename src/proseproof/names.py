@@ -120,6 +120,11 @@ def is_module(name: str) -> bool:
         return False
 
 
+def importable(dotted: str) -> Any:
+    """What can be imported under that name, `nn` and its like included; None when nothing can."""
+    return _import_path(_unabbreviated(dotted))
+
+
 def _unabbreviated(dotted: str) -> str:
     first, dot, rest = dotted.partition(".")
     return ALIASES.get(first, first) + dot + rest

@@ -102,6 +102,15 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """A formula in the prose, without its dollars; one that is not closed has no text."""
+
+    line: int
+    text: str
+    display: bool = False
+
+
+@dataclass(frozen=True)
 class Heading:
     """A heading and its explicit anchor."""
 
@@ -150,6 +159,7 @@ class Page:
     listings: list[Listing] = field(default_factory=list)
     plains: list[Plain] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    formulas: list[Formula] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
@@ -157,6 +167,8 @@ class Page:
     findings: list[Finding] = field(default_factory=list)
     is_lab: bool = False
     shown: int = 0
+    prose: list[str] = field(default_factory=list)  # the lines without fences and comments
+    front_lines: dict[int, str] = field(default_factory=dict)  # of words in the front matter
 
     @cached_property
     def source_lines(self) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
-import tokenize
 from itertools import pairwise
 
-from proseproof.page import Block, Heading, Link, Page, Section, Span, Table
+from proseproof import shape_comments
+from proseproof.page import Block, Formula, Heading, Link, Page, Section, Span, Table
 from proseproof.page_fences import COMMENT, DIRECTIVE, refuse
 from proseproof.sentence_subjects import SPAN, read_spans
 
@@ -22,6 +21,10 @@ REFERRED = re.compile(r"(?<!\\)\[(?P<text>[^\[\]]+)\]\[(?P<name>[^\[\]]*)\]")
 HTML_LINK = re.compile(r"<(?P<tag>a|img)\b(?P<attrs>[^>]*)>", re.IGNORECASE)
 # A key on the keyboard is no code.
 HTML_CODE = re.compile(r"<(pre|code|tt|samp|kbd(?!>[\w+ -]{1,12}</kbd>))(?=[\s>])", re.IGNORECASE)
+# A dollar with a digit behind the closing one, or blanks inside, is money.
+FORMULA = re.compile(
+    r"(?<![\\$])(?:\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]*[^$\s\\])\$(?!\d)|(?P<open>\$))"
+)
 QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
 RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 CONTAINER = re.compile(r"^\s*(?:!!!|\?\?\?\+?|===[!+]?|[-*+]\s|\d+[.)]\s|\[\^[^\]]+\]:|:\s)")
@@ -45,6 +48,7 @@ class ProseReader:
         self._references()
         self._figures()
         self._sections()
+        self.page.prose = self.prose
 
     def _comments(self) -> None:
         """Take the remaining comments off the page; those that would do nothing are reported."""
@@ -155,6 +159,12 @@ class ProseReader:
             place = line + bare.count("\n", 0, shown_code.start())
             message = f"<{shown_code[1]}> shows code that nobody runs"
             page.problem(place, message, "write a fence, or a span between backticks")
+        for formula in FORMULA.finditer(bare):
+            place = line + bare.count("\n", 0, formula.start())
+            inner = formula["display"] or formula["inline"] or ""
+            if formula["display"] and inner.startswith("\n"):
+                place += 1
+            page.formulas.append(Formula(place, inner.strip(), bool(formula["display"])))
         if "--8<--" in bare:
             place = line + bare.count("\n", 0, bare.index("--8<--"))
             page.problem(place, "an include outside a listing", "quote it in a ```python fence")
@@ -228,14 +238,8 @@ class ProseReader:
 def _comments_in(block: Block) -> list[tuple[int, str]]:
     if block.language != "python":
         return []
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(block.code).readline):
-            if token.type == tokenize.COMMENT:
-                found.append((block.first + token.start[0] - 1, token.string))
-    except (tokenize.TokenError, SyntaxError):
-        return found
-    return found
+    tokens, _ = shape_comments.comment_tokens(block.code)
+    return [(block.first + token.start[0] - 1, token.string) for token in tokens]
 
 
 def _attribute(attributes: str, names: str) -> str | None:

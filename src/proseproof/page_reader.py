@@ -86,4 +86,6 @@ def _front_matter(page: Page, lines: list[str], prose: list[str]) -> None:
     for name in WORDS:
         if isinstance(said := page.front.get(name), str):
             places = [n for n in range(first, ends[0]) if re.match(rf"{name}\s*:", lines[n])]
-            prose[places[0] if places else first] = " ".join(said.split())
+            place = places[0] if places else first
+            prose[place] = " ".join(said.split())
+            page.front_lines[place + 1] = name

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from proseproof import covered_ids, mentions, translation_lock
+from proseproof import covered_ids, mentions, notation_table, translation_lock
+from proseproof.bindings import Ledger
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
 from proseproof.messages import Finding
+from proseproof.notation import Notation
+from proseproof.number_rules import Judge
+from proseproof.numbers import PageNumbers
+from proseproof.numbers import read as read_numbers
 from proseproof.page import Page
 from proseproof.page_reader import read
 from proseproof.settings import Settings
@@ -28,12 +33,26 @@ class Project:
     def __post_init__(self) -> None:
         folder = (self.settings.root / self.settings.report).parent / FOLDER
         self.keeper = Keeper(folder, self.again)
+        self.ledger = Ledger(self.settings)
+        self.notation = Notation.load(self.settings)
+        self._numbers: dict[str, PageNumbers] = {}
+        self._rules: Judge | None = None
 
     def page(self, path: str) -> Page:
         """The page at a path from the root; read once."""
         if path not in self.pages:
             self.pages[path] = read(self.settings.root, path)
         return self.pages[path]
+
+    def numbers(self, path: str) -> PageNumbers:
+        """The numbers in the prose of a page; read once."""
+        if path not in self._numbers:
+            self._rules = self._rules or Judge(self.ledger.names)
+            place = self.settings.language(path)
+            self._numbers[path] = read_numbers(
+                self.page(path), self._rules, place[0] if place else ""
+            )
+        return self._numbers[path]
 
     def paths(self) -> list[str]:
         """Every page's path from the root."""
@@ -52,11 +71,13 @@ class Project:
 
 def check_project(project: Project) -> list[Finding]:
     """What no single page can tell: ids that nobody treats, words that nobody mentions,
-    lock entries of pages that are gone."""
+    entries of the lock and files of the ledger for pages that are gone."""
     settings = project.settings
     pages = [project.page(path) for path in project.paths()]
     found = covered_ids.check_project(settings, pages) if settings.languages else []
     found += mentions.unused(settings, pages)
+    found += notation_table.check(project)
+    found += project.ledger.check([page.path for page in pages])
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in translation_lock.read_lock(settings.root / settings.lock):
         if key.partition("#")[0] not in known:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tokenize
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,10 +22,12 @@ from proseproof import (
     covered_ids,
     dependencies,
     figures,
+    formula_proof,
     interpreter_state,
     lab_runner,
     language_pairs,
     module_leaks,
+    number_proof,
     outputs,
     records,
     second_runs,
@@ -33,6 +35,7 @@ from proseproof import (
     shape_tables,
     translation_lock,
 )
+from proseproof.bindings import Entry
 from proseproof.claims import Judge, Verdict
 from proseproof.execution import (
     Endless,
@@ -43,6 +46,8 @@ from proseproof.execution import (
 )
 from proseproof.listings import ListingError, resolve
 from proseproof.messages import Finding, diff
+from proseproof.number_proof import NumberProof
+from proseproof.numbers import Claim
 from proseproof.page import Block, Span
 from proseproof.project import Project
 from proseproof.quoted_code import Code
@@ -88,24 +93,32 @@ class PageProof:
         self.unfinished = set(range(len(self.page.blocks)))
         self.recalled: bool | None = None
         self.spans = [span for span in self.page.spans if span not in own]
+        self.numbers = NumberProof(project, self.page)
+        self.entry.numbers = self.numbers.counts()
 
     def note(self, findings: list[Finding]) -> list[Finding]:
         self.entry.findings += [FindingEntry(one.line, one.message) for one in findings]
         return findings
 
+    @cached_property
+    def formulas(self) -> formula_proof.Judge:
+        """What judges the formulas of the page."""
+        return formula_proof.Judge(self)
+
     # 1. Accounted for.
 
     def accounted(self) -> list[Finding]:
         """What is wrong with how the page is written: fences, marks, listings, links, figures."""
-        return self.note(accounted.check(self))
+        found = self.numbers.accounted() + self.formulas.written()
+        return self.note(accounted.check(self) + found)
 
     # 2 to 5, 8. Blocks, their shape comments, their sentences, tables and outputs.
 
     def spans_for(self, index: int) -> list[Span]:
         """The spans that are judged in the namespace of block number `index`."""
-        return [span for span in self.spans if self._home(span.line) == index]
+        return [span for span in self.spans if self.home(span.line) == index]
 
-    def _home(self, line: int) -> int:
+    def home(self, line: int) -> int:
         """The block that a line speaks of: the last one above it, in its section if there is one.
 
         What stands above the first block of its section, as a short answer does, speaks of that.
@@ -120,9 +133,15 @@ class PageProof:
             return above
         return max(above - 1, 0)
 
+    def home_of(self, claim: Claim, entry: Entry) -> int:
+        """The block beside which the ledger's expression for a number is evaluated."""
+        place = entry.place
+        return self.home(claim.line) if place is None else self.numbers.block_of(place)
+
     def prose(self) -> list[Finding]:
         """The sentences of a page that has no block."""
-        return self.note(self._judge(Judge(self.settings, self.page, None, self.code), self.spans))
+        found = self._judge(Judge(self.settings, self.page, None, self.code), self.spans)
+        return self.note(found + self._beside(0, None))
 
     def block(self, index: int) -> list[Finding]:
         """One block: it runs, prints what is shown, and its sentences hold."""
@@ -147,6 +166,7 @@ class PageProof:
         if block.language != "python" or block.skip is not None:
             run, found = None, [] if block.skip is not None else self._shell(block)
             found += self._judge(Judge(self.settings, self.page, None, self.code), spans)
+            found += self._beside(index, None)
         else:
             run, found = self._run(block, spans)
         if block.skip is not None:
@@ -322,6 +342,8 @@ class PageProof:
     def sentences(self, run: Run, spans: list[Span]) -> list[Finding]:
         judge = Judge(self.settings, self.page, run, self.code)
         found = self._judge(judge, spans)
+        index = next(n for n, block in enumerate(self.page.blocks) if block is run.block)
+        found += self._beside(index, run)
         for table in self.page.tables:
             if shape_tables.block_of(self.page, table) is run.block:
                 claims, wrong = shape_tables.check(self.page, table, judge.values)
@@ -333,11 +355,21 @@ class PageProof:
             )
         return found
 
+    def _beside(self, index: int, run: Run | None) -> list[Finding]:
+        """The numbers and formulas of the prose that speak of a block."""
+        with self._stage(), dependencies.opened() as opened:
+            found = self.numbers.evaluated(index, self.home_of, run)
+            found += self.formulas.judged(index, run)
+        self.opened |= opened
+        return found
+
+    def _stage(self) -> contextlib.AbstractContextManager[Any]:
+        """The next cell of a lab goes on with the state; a block starts afresh anyway."""
+        return interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext()
+
     def _judge(self, judge: Judge, spans: list[Span]) -> list[Finding]:
         found = []
-        # The next cell of a lab goes on with the state; a block starts afresh anyway.
-        stage = interpreter_state.restored() if self.page.is_lab else contextlib.nullcontext()
-        with stage, dependencies.opened() as opened:
+        with self._stage(), dependencies.opened() as opened:
             verdicts = [judge.judge(span) for span in spans]
         self.opened |= opened
         for verdict in verdicts:
@@ -386,7 +418,8 @@ class PageProof:
             return self.note(
                 [Finding(self.page.path, 1, f"there is no {there}", "", "translate it")]
             )
-        return self.note(language_pairs.compare(self.settings, self.page, other))
+        found = language_pairs.compare(self.settings, self.page, other)
+        return self.note(found + number_proof.compared(self.project, self.page, other))
 
     def fresh(self) -> list[Finding]:
         """Sections in which one language moved on alone."""
@@ -410,6 +443,7 @@ class PageProof:
             return [*steps, ("cells", self.cells)]
         for index, block in enumerate(self.page.blocks):
             steps.append((f"line {block.line}", partial(self.block, index)))
-        if not self.page.blocks and self.spans:
+        said = self.spans or self.numbers.bound or self.page.formulas
+        if not self.page.blocks and said:
             steps.append(("prose", self.prose))
         return steps

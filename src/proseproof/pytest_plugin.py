@@ -138,11 +138,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the settings and begin to assert shape comments."""
     try:
         settings = Settings.load(config.rootpath)
+        session = None if settings is None else Session(settings, config)
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from None
-    if settings is None:
+    if settings is None or session is None:
         return
-    session = Session(settings, config)
     config.stash[KEY] = session
     if revision := config.getoption("since", ""):
         try:
@@ -330,7 +330,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     mentions = sum(one.mentions_found for one in entries)
     hold = "1 claim holds" if claims == 1 else f"{claims} claims hold"
     exist = ", 1 mention exists" if mentions == 1 else f", {mentions} mentions exist"
-    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}{exist * bool(mentions)}")
+    bound = sum(one.numbers.get("bound", 0) for one in entries)
+    numbers = f", {bound} numbers are bound" * bool(bound)
+    exist *= bool(mentions)
+    say(f"proseproof: {shown} shown, {accounted} accounted for; {hold}{exist}{numbers}")
     if session.kept:
         say(f"proseproof: {len(session.kept)} pages stand as proved before; --prove-again for all")
     reasons: dict[str, list[str]] = {}

@@ -15,7 +15,18 @@ from typing import Any
 
 # Rules under which code merely exists, evaluates or is quoted.
 MENTIONS = frozenset(
-    ("name", "path", "import", "call", "expression", "quotation", "string", "command", "text")
+    (
+        "name",
+        "path",
+        "import",
+        "call",
+        "expression",
+        "quotation",
+        "string",
+        "command",
+        "text",
+        "symbol",
+    )
 )
 
 
@@ -88,6 +99,8 @@ class PageEntry:
     plains: list[FenceEntry] = field(default_factory=list)
     findings: list[FindingEntry] = field(default_factory=list)
     shown: int = 0
+    # Numbers in the prose: how many are bound, and how many are no claim, by rule.
+    numbers: dict[str, int] = field(default_factory=dict)
 
     @property
     def accounted(self) -> int:
@@ -148,10 +161,21 @@ class Report:
             "skipped": sum(block.kind == "skipped" for page in pages for block in page.blocks),
             "claims": sum(page.claims_judged for page in pages),
             "mentions": sum(page.mentions_found for page in pages),
+            "numbers": sum(page.numbers.get("bound", 0) for page in pages),
             "outputs": sum(len(page.outputs) for page in pages),
             "listings": sum(len(page.listings) for page in pages),
             "findings": sum(len(page.findings) for page in pages),
         }
+
+    @property
+    def rules(self) -> dict[str, int]:
+        """How many numbers in the prose are no claim, by the rule that says so."""
+        found: dict[str, int] = {}
+        for page in self.pages.values():
+            for rule, count in page.numbers.items():
+                if rule != "bound":
+                    found[rule] = found.get(rule, 0) + count
+        return dict(sorted(found.items()))
 
     def save(self, path: Path) -> None:
         """Write the report, byte for byte the same for the same contents."""
@@ -193,7 +217,8 @@ def page_from(data: dict[str, Any]) -> PageEntry:
         "findings": FindingEntry,
     }
     values = {name: [kind(**item) for item in data[name]] for name, kind in kinds.items()}
-    return PageEntry(data["path"], data["sha256"], shown=data["shown"], **values)
+    shown, numbers = data["shown"], data["numbers"]
+    return PageEntry(data["path"], data["sha256"], shown=shown, numbers=numbers, **values)
 
 
 def load(path: Path) -> Report:

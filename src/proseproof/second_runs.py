@@ -25,7 +25,9 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
     block = run.block
     judged = [span for span in spans if span.mark != "text"]
     comments = shape_comments.values_of(block.code)
-    if not judged and not comments and not proof.printed(run):
+    index = next(n for n, one in enumerate(proof.page.blocks) if one is block)
+    numbers = proof.numbers.bound_beside(index, proof.home_of)
+    if not judged and not comments and not numbers and not proof.printed(run):
         return []
     # The other language runs the same program and says the same of it: once is enough.
     shown = block.output.text if block.output else ""
@@ -35,6 +37,7 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
         shown,
         *comments,
         *(span.said for span in judged),
+        *((claim.text, entry) for claim, entry in numbers),
     )
     if asked in proof.project.done:
         return []
@@ -58,6 +61,9 @@ def depends_on_seed(proof: PageProof, run: Run, spans: list[Span]) -> list[Findi
         detail = "\n".join(
             f"line {one.span.line}: `{one.span.text}`: {one.reason}" for one in wrong
         )
+        if not detail and numbers and not proof.numbers.evaluated(index, proof.home_of, run):
+            false = proof.numbers.evaluated(index, proof.home_of, again)
+            detail = "\n".join(f"line {one.line}: {one.message}" for one in false)
     if not detail:
         proof.project.done.add(asked)
         return []

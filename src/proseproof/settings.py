@@ -65,6 +65,9 @@ class Settings:
     mentioned: str = "docs/mentioned_words.toml"
     lock: str = "docs/translations.lock"
     records: str = "docs/records"
+    bindings: str = ""
+    unbound: tuple[str, ...] = ()
+    notation: str = ""
     report: str = ".cache/proseproof/report.json"
 
     @classmethod

@@ -187,12 +187,27 @@ class Comments(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
+def comment_tokens(source: str) -> tuple[list[tokenize.TokenInfo], Exception | None]:
+    """The comments of a source, as far as it can be read, and the error at which that ends."""
+    found: list[tokenize.TokenInfo] = []
+    try:
+        if "#" in source:  # else there is nothing to find
+            for token in tokenize.generate_tokens(io.StringIO(source).readline):
+                if token.type == tokenize.COMMENT:
+                    found.append(token)
+    except (tokenize.TokenError, SyntaxError) as error:
+        return found, error
+    return found, None
+
+
+@functools.lru_cache(maxsize=1024)
 def comments_of(source: str) -> Comments:
     """Shapes and values at line ends; shapes on a line of their own; what only looks like one."""
     found = Comments({}, [], [])
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type != tokenize.COMMENT:
-            continue
+    tokens, error = comment_tokens(source)
+    if error is not None:
+        raise error
+    for token in tokens:
         line, text = token.start[0], token.string.lstrip("#").strip()
         ends = bool(token.line[: token.start[1]].strip())
         dims, value = _read(text, source)
@@ -235,10 +250,7 @@ def values_of(source: str) -> list[tuple[int, str]]:
 
 @functools.lru_cache(maxsize=64)
 def _known_sizes(source: str) -> frozenset[str]:
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    shapes = [
-        parse_dims(token.string.lstrip("#")) for token in tokens if token.type == tokenize.COMMENT
-    ]
+    shapes = [parse_dims(token.string.lstrip("#")) for token in comment_tokens(source)[0]]
     names = {n.id for one in shapes if one for n in ast.walk(one) if isinstance(n, ast.Name)}
     return frozenset({*names, *sizes_named(source)})
 

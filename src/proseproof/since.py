@@ -67,7 +67,7 @@ def _touched_pages(project: Project, changed: set[str]) -> set[str]:
 
 
 def depends_on(project: Project, path: str) -> set[str]:
-    """The project's files that a page imports, quotes, draws or records."""
+    """The files that a page imports, quotes, draws or records, and those that say what it means."""
     from proseproof.prover import PageProof
 
     proof = PageProof(project, path)
@@ -75,9 +75,11 @@ def depends_on(project: Project, path: str) -> set[str]:
     quoted = {root / one.spec.partition(":")[0] for one in proof.page.listings}
     files = kept_proofs.files_of(proof) | quoted
     found = {file.relative_to(root).as_posix() for file in files if file.is_relative_to(root)}
+    if proof.formulas.said:
+        found.add(project.settings.notation)
     if proof.page.is_lab:
         found.add(proof.record_file.relative_to(root).as_posix())
-    return found
+    return found | project.ledger.files(path)
 
 
 def _links(project: Project, path: str) -> set[str]:

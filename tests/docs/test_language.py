@@ -325,7 +325,8 @@ def one_sided(chinese: Sequence[Line], english: Sequence[Line]) -> list[str]:
             continue
         # 分数 and 权重 will do for scores and weights, and one score for 分数.
         word = zh if "attention" in en else zh.removeprefix("注意力")
-        exact = rf"(?i)\b{en}".replace(" ", "[ -]").removesuffix("y")
+        # Exposure bias, 曝光偏差, is no 偏置.
+        exact = rf"(?i)(?<!exposure )\b{en}".replace(" ", "[ -]").removesuffix("y")
         for use, other, pattern, missing in (
             (first(chinese, word), english, exact.removesuffix("s"), en),
             (first(english, exact), chinese, word, word),

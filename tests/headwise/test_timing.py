@@ -38,6 +38,40 @@ def test_kernel_that_does_not_run_says_why() -> None:
     assert "No viable backend" in str(costs["EFFICIENT_ATTENTION"])
 
 
+def test_reason_is_what_pytorch_warns_of() -> None:
+    costs = timing.measure(CPU, (4, 5, 8), torch.float32)
+    reason = str(costs["FLASH_ATTENTION"])
+    assert reason.startswith("Flash attention kernel not used because: All fused kernels requires")
+    assert "Triggered" not in reason and "\n" not in reason
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_every_kernel_computes_the_same(is_causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+
+    def keep(out: torch.Tensor, inputs: object) -> None:
+        found.append(out.item())
+
+    monkeypatch.setattr(torch.autograd, "grad", keep)
+    timing.measure(CPU, (2, 4, 5, 8), torch.float64, is_causal=is_causal)
+    assert len(set(found)) > 0 and max(found) - min(found) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("device", "has_bfloat16", "dtype"),
+    [
+        ("cpu", True, torch.float32),
+        ("cuda", True, torch.bfloat16),
+        ("cuda", False, torch.float16),
+    ],
+)
+def test_usual_type_is_the_half_precision_that_a_gpu_has(
+    device: str, has_bfloat16: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bfloat16)
+    assert timing.usual_dtype(torch.device(device)) == dtype
+
+
 def test_accelerator_counts_its_memory() -> None:
     with Rehearsal(__file__).stage():
         costs = timing.measure(own_device(), (2, 4, 5, 8), torch.float32)
@@ -75,6 +109,11 @@ def test_command_prints_a_row_for_each_kernel(
         "Forward and backward for Q, K and V of shape (4, 8, 8, 64), bfloat16"
     )
     assert printed.count("\n| ") == 1 + len(KERNELS)
+
+
+def test_command_takes_batch_and_causal(capsys: pytest.CaptureFixture[str]) -> None:
+    timing.main(["--batch", "2", "--seq-len", "8", "--causal"])
+    assert "of shape (2, 8, 8, 64), float32, causal:" in capsys.readouterr().out
 
 
 def test_table_where_no_kernel_ran_says_why_for_each() -> None:
@@ -136,6 +175,7 @@ def test_shape_that_no_kernel_could_take_is_refused(shape: tuple[int, ...]) -> N
     ("arguments", "reason"),
     [
         (["--seq-len", "-1"], "seq_len: got -1, expected a whole number of at least 1"),
+        (["--batch", "0"], "batch: got 0, expected a whole number of at least 1"),
         (["--seq-len", "0"], "seq_len: got 0, expected a whole number of at least 1"),
         (["--seq-len", "x"], "argument --seq-len: invalid int value: 'x'"),
         (["--seq-len", str(10**12)], "seq_len: got 1000000000000, expected a whole number of at"),

@@ -38,7 +38,7 @@ words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
-# `need_weights=True` brings three lists with one tensor a layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`.
+# `need_weights=True` returns three lists with one tensor per layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`.
 #
 # ## The encoder looks at the source {#encoder}
 #
@@ -71,7 +71,7 @@ both = torch.cat(weights.memory, dim=1)[0]  # a row for each word, a column for 
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# In several heads each word looks most at the character that it translates, as head 1 of the second layer shows: an alignment that nobody taught. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at the one with `0.99`{of="both[6, 2, 2]"}, head 4 at the other with `0.89`{of="both[7, 2, 3]"}. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
+# In several heads each word looks most at the character that it translates, as head 1 of the second layer shows: an alignment that nobody taught. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at 三 with `0.99`{of="both[6, 2, 2]"}, head 4 at 十 with `0.89`{of="both[7, 2, 3]"}. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
 #
 # ## Any sentence, any module {#sentence}
 #
@@ -257,7 +257,7 @@ for num_keys in (8, 16, 32, 64):
     print(f"{num_keys:2} keys: {lucky / 200:.2f}")
 
 # %% [markdown]
-# The more keys, the more often; and this counts only one candidate each time, the one closest to even. Real models have values of 64 or 128 numbers and texts of thousands of tokens.
+# With values of four numbers: the more keys, the more often; and this counts only one candidate each time, the one closest to even. Don't carry these rates over to real models: the wider the values, the less often this count finds one.
 #
 # **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. They receive the same value and write different words.
 #

@@ -8,9 +8,9 @@
 # %% [markdown]
 # # Lab: what attention costs {#cost}
 #
-# "Attention is quadratic" is half of the story: it does not say what is. In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
+# "Attention is quadratic" is half of the story: it doesn't say what grows like the square. In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
 #
-# - that the memory of the one grows like $n^2$ and that of the other like $n$;
+# - that the memory of the written-out attention grows like $n^2$ and that of the fused kernel like $n$;
 # - that the time of both grows like $n^2$, at a different price;
 # - what the number of heads has to do with it.
 #
@@ -101,7 +101,7 @@ chinese = {
 plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True, zh=chinese)
 
 # %% [markdown]
-# Written out, twice the length takes four times the memory. What takes it are the scores, the weights and their gradients: four heads of $n \times n$ numbers, four bytes each.
+# Written out, twice the length takes four times the memory. The memory goes into tables of $n \times n$, and the peak is in the backward pass: the weights, their gradient, and the gradient of the scores (the scores themselves are gone by then). Four heads of $n \times n$ numbers, four bytes each.
 
 # %%
 table = 4 * 2048**2 * 4
@@ -109,7 +109,7 @@ held = peaks["written out"][-1] / table
 print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 
 # %% [markdown]
-# Three tables at the peak, `round(held) == 3`, and hardly anything else. The fused kernel never holds even one. It goes through the keys in blocks, keeps a running sum for each query, and in the backward pass computes the weights once more. So its memory grows with $n$ only.
+# Three tables at the peak, `round(held) == 3`, and hardly anything else. The fused kernel never holds even one. It goes through the keys in blocks, keeps for each query the highest score, the sum of the exponentials and the output so far, and in the backward pass computes the weights once more. So its memory grows with $n$ only.
 #
 # ## Time {#time}
 #
@@ -176,7 +176,7 @@ for name, costs in heads.items():
 #
 # Download the notebook and change one thing at a time:
 #
-# - Measure `fused_attention` with `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"}, then with a `causal_mask` of size $n$ handed in. Expect nothing new from the first. With the second the exponent rises to about 1.4: the mask is itself a table of $n \times n$.
+# - Measure `fused_attention` with `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"}, then with a `causal_mask` of size $n$ handed in. Expect the same memory and less time from the first, because it can skip the hidden half. With the second the exponent rises to about 1.4: the mask is itself a table of $n \times n$.
 # - Measure the forward pass alone, under `torch.no_grad()`. Expect two tables in place of three for the written-out way, and the same exponent.
 #
 # ## Where next {#next}

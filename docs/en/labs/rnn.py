@@ -1,5 +1,5 @@
 # ---
-# description: Recurrent networks and attention side by side – steps in a row, time over length, two tasks with equal parameters, and the gradient before and after training.
+# description: Recurrent networks and attention side by side – sequential steps, time over length, two tasks with equal parameters, and the gradient before and after training.
 # varies: true
 # search:
 #   boost: 0.5
@@ -10,14 +10,14 @@
 #
 # [The chapter against RNNs](../chapters/rnn.md) counts operations. In this lab you run the models. You will see
 #
-# - how many operations have to wait for one another, over the length;
+# - how many operations have to run one after another, over the length;
 # - how the time grows, on the machine that built this page;
 # - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient arrives from afar, before training and after it.
 #
-# ## Steps in a row {#steps}
+# ## Sequential steps {#steps}
 #
-# PyTorch keeps the graph of what was computed from what. The longest way through it, from the last output back to the first token, is the number of operations that no amount of hardware can do at the same time.
+# PyTorch keeps the graph of what was computed from what. The longest path through it, from the last output back to the first token, is the number of calls that have to run one after another. (We count PyTorch's calls, views and transposes included; the steps that the hardware takes inside one call aren't counted.)
 
 # %%
 import functools
@@ -74,11 +74,11 @@ chinese = {
 plot.lines(steps, lengths, x_label="n", y_label="steps in a row", zh=chinese)
 
 # %% [markdown]
-# Three straight lines and a flat one. Gates add operations to each token; attention does not care how many tokens there are, and here it takes the projections along.
+# Three straight lines and a flat one. Gates add operations to each token; attention's count doesn't depend on the length; it includes the projections here.
 #
 # ## Time over length {#time}
 #
-# What is that worth in time? Forward and backward, batch 1, width 64. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
+# What is that worth in time? Forward and backward, batch 1, width 64. The numbers are float64, and the widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import math
@@ -125,7 +125,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# The recurrent networks do small steps one after the other: twice the length, about twice the time. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, so that far enough out it falls behind. A single core is at work here. Of more cores, or of a GPU, attention can make the better use.
+# The recurrent networks do small steps one after the other: twice the length, about twice the time. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, so that far enough out it falls behind. A single core is at work here. Attention benefits more from extra cores or a GPU.
 #
 # ## A task for attention: find the marked token {#find}
 #
@@ -238,7 +238,7 @@ for kind, (of_30, of_60) in latest.items():
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The length of the gradient, its norm, says so. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The norm of the gradient tells us. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):
@@ -273,7 +273,7 @@ plot.lines(
 #
 # ## What to take away {#take-away}
 #
-# - Steps in a row grow with the length for every recurrent network and for attention not at all. What that is worth in time depends on the machine and on the length.
+# - The number of sequential calls grows with the length for every recurrent network, and doesn't grow for attention. What that is worth in time depends on the machine and on the length.
 # - A vanishing gradient at the start is an obstacle, but not the end. Gates overcome it here; the plain RNN does not.
 # - Attention is good at finding. Recurrent networks are good at keeping up to date, and at going on for longer than they were trained.
 # - Two small tasks, one seed each: enough to refute a slogan, too little to make a new one.

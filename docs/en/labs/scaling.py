@@ -7,9 +7,9 @@
 #
 # The scores of attention are divided by $\sqrt{d_k}$. In this lab you measure what would happen without it. [The short answer](../questions/scores.md#q2-scaling) is among the questions; here are the figures.
 #
-# ## Dot products spread with the length {#spread}
+# ## Dot products spread with the number of dimensions {#spread}
 #
-# Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three of five lengths $d_k$.
+# Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three of five numbers of dimensions $d_k$.
 
 # %%
 import math
@@ -25,7 +25,7 @@ dots = {d_k: (torch.randn(5000, d_k) * torch.randn(5000, d_k)).sum(dim=-1) for d
 plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q · k")
 
 # %% [markdown]
-# All three are centred on 0, and the longer the vectors, the wider the hill. How much wider?
+# All three are centred on 0, and the more dimensions, the wider the hill. How much wider?
 
 # %%
 for d_k in lengths:
@@ -33,7 +33,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
 
 # %% [markdown]
-# The last column stays close to 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread at every length.
+# The last column stays close to 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread for every $d_k$.
 #
 # ## What softmax makes of it {#softmax}
 #

@@ -42,7 +42,7 @@ for n in (20, 105, 203_000, 10_000_020):
 print(len(translator.SRC_TOKENS), "characters,", len(translator.TGT_TOKENS), "words")
 
 # %% [markdown]
-# The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. One number in ten is held out: a hash, a fixed scrambling of its digits, decides it, and training never draws such a number. Here are five of them; you will meet them again.
+# The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. From 100 on, about one number in ten is held out: a hash, a fixed scrambling of its digits, decides it, and training never draws such a number. Here are five of them; you will meet them again.
 
 # %%
 five = [105, 15_000, 111_111, 2_105_000, 520_000_005]
@@ -171,7 +171,7 @@ for text in ("三千五百二十四", "二十三万五千"):
     print(text, *align(text), sep="   ")
 
 # %% [markdown]
-# Then it looks at 万, which is what makes hundreds out of the tens before it.
+# Then it looks at 万. By the rules of numerals, 万 is where the "hundred" of 二十三万 comes from. But this is the largest weight, so it tells where the heads look; whether the result depends on it, you'd only know by hiding it.
 #
 # ## What each head does {#heads}
 #

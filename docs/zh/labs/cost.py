@@ -10,7 +10,7 @@
 #
 # “注意力是平方级的”只说了一半：没有说是什么按平方增长。在这个实验里，你来测内存和时间怎样随长度 $n$ 增长，一边是[逐行写出来的](../chapters/attention.md#code)注意力，一边是 PyTorch 的融合内核，两者输出相同。你会看到：
 #
-# - 内存，一个按 $n^2$ 增长，一个按 $n$ 增长；
+# - 内存，逐行写出来的按 $n^2$ 增长，融合内核按 $n$ 增长；
 # - 时间，两个都按 $n^2$ 增长，只是价钱不同；
 # - 头的个数与此有什么关系。
 #
@@ -101,7 +101,7 @@ chinese = {
 plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True, zh=chinese)
 
 # %% [markdown]
-# 逐行写出来的，长度加倍，内存变成四倍。占地方的是分数、权重和它们的梯度：四个头，每个头 $n \times n$ 个数，每个数四字节。
+# 逐行写出来的，长度加倍，内存变成四倍。占地方的是一张张 $n \times n$ 的表，最多的时候在反向传播里：权重、权重的梯度、分数的梯度（分数本身那时已经不在了）。四个头，每个头 $n \times n$ 个数，每个数四字节。
 
 # %%
 table = 4 * 2048**2 * 4
@@ -109,7 +109,7 @@ held = peaks["written out"][-1] / table
 print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 
 # %% [markdown]
-# 峰值时有三张表，`round(held) == 3`，几乎就是全部了。融合内核连一张也不保存。它分块处理键，为每个查询维护一个累计的和，反向时再把权重算一遍。所以它的内存只随 $n$ 增长。
+# 峰值时有三张表，`round(held) == 3`，几乎就是全部了。融合内核连一张也不保存。它分块处理键，为每个查询记着到目前为止的最大分数、指数之和与输出，反向时再把权重算一遍。所以它的内存只随 $n$ 增长。
 #
 # ## 时间 {#time}
 #
@@ -176,7 +176,7 @@ for name, costs in heads.items():
 #
 # 下载笔记本，一次只改一处：
 #
-# - 给 `fused_attention` 加上 `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"} 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者没有变化；后者的指数升到 1.4 左右，因为掩码本身就是一张 $n \times n$ 的表。
+# - 给 `fused_attention` 加上 `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"} 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者内存不变，时间少一些，因为被遮住的一半可以跳过；后者的指数升到 1.4 左右，因为掩码本身就是一张 $n \times n$ 的表。
 # - 只测前向，放在 `torch.no_grad()` 里。你会看到：逐行写出来的，三张表变成两张，指数不变。
 #
 # ## 接下来 {#next}

@@ -7,9 +7,9 @@
 #
 # 注意力的分数要除以 $\sqrt{d_k}$。在这个实验里，你来测一测：不除会怎样。[简短的回答](../questions/scores.md#q2-scaling)在问答里，这里看图。
 #
-# ## 向量越长，点积越散 {#spread}
+# ## 维数越多，点积越散 {#spread}
 #
-# 取许多随机的查询和键，其中的数均值为 0、方差为 1，在五种长度 $d_k$ 里挑三种，看看它们的点积。
+# 取许多随机的查询和键，其中的数均值为 0、方差为 1，在五种维数 $d_k$ 里挑三种，看看它们的点积。
 
 # %%
 import math
@@ -25,7 +25,7 @@ dots = {d_k: (torch.randn(5000, d_k) * torch.randn(5000, d_k)).sum(dim=-1) for d
 plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q · k")
 
 # %% [markdown]
-# 三座山都以 0 为中心，向量越长，山就越宽。宽多少呢？
+# 三座山都以 0 为中心，维数越多，山就越宽。宽多少呢？
 
 # %%
 for d_k in lengths:
@@ -33,7 +33,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
 
 # %% [markdown]
-# 最后一列始终在 1 左右：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论多长，分数的离散程度都一样。
+# 最后一列始终在 1 左右：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论维数多少，分数的离散程度都一样。
 #
 # ## softmax 之后会怎样 {#softmax}
 #
