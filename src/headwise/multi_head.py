@@ -168,24 +168,23 @@ class MultiHeadAttention(nn.Module):
         else:
             K, V = cache.recall(self, query, key, value, places.queries)
 
+        kept, key_len = (K, V), K.size(2)
         mask, bias, is_causal = self._see(mask, is_causal, places, cache)
-        all_K, all_V = K, V
         if self.sink is not None:
-            all_K, all_V, mask, bias = with_sink(self.sink, K, V, mask, bias)
+            K, V, mask, bias = with_sink(self.sink, K, V, mask, bias)
         if need_weights:
             if is_causal:
-                mask = combine(mask, causal_mask(Q.size(2), K.size(2), device=Q.device))
-            all_K, all_V = (share_heads(x, self.num_heads) for x in (all_K, all_V))
-            out, weights = attention(Q, all_K, all_V, mask, bias=bias, dropout=dropout)
-            weights = weights[..., : K.size(2)]  # without the sink's
+                mask = combine(mask, causal_mask(Q.size(2), key_len, device=Q.device))
+            if self.num_kv_heads != self.num_heads:
+                K, V = share_heads(K, self.num_heads), share_heads(V, self.num_heads)
+            out, weights = attention(Q, K, V, mask, bias=bias, dropout=dropout)
+            weights = weights[..., :key_len]  # without the sink's
         else:
-            out = fused_attention(
-                Q, all_K, all_V, mask, bias=bias, dropout=dropout, is_causal=is_causal
-            )
+            out = fused_attention(Q, K, V, mask, bias=bias, dropout=dropout, is_causal=is_causal)
         out = self.W_o(merge_heads(out))  # (batch, seq_len, d_model)
 
         if cache is not None:
-            cache.keep(self, K, V, places.history)
+            cache.keep(self, *kept, places.history)
         return (out, weights) if need_weights else out
 
     def project_queries(self, query: Tensor, positions: Tensor | None = None) -> Tensor:
