@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from proseproof.numbers import Claim, PageNumbers, Unit, soft_values
@@ -20,7 +20,11 @@ class Side:
     @property
     def values(self) -> Counter[float]:
         """The numbers, each as often as it is said."""
-        return Counter(_rounded(one.value) for claim in self.claims for one in claim.reads)
+        return _values(self.claims)
+
+
+def _values(claims: Iterable[Claim]) -> Counter[float]:
+    return Counter(_rounded(one.value) for claim in claims for one in claim.reads)
 
 
 def _rounded(value: float) -> float:
@@ -39,12 +43,12 @@ def units(here: PageNumbers, there: PageNumbers) -> Iterator[tuple[list[Unit], l
 
 
 def pairs(here: PageNumbers, there: PageNumbers) -> Iterator[tuple[Side, Side]]:
-    """What the two languages say in each paragraph."""
+    """What the two languages say in each paragraph in which they do not say the same."""
     claims = here.by_unit(), there.by_unit()
     for one, two in units(here, there):
         left = [claim for unit in one for claim in claims[0].get(id(unit), [])]
         right = [claim for unit in two for claim in claims[1].get(id(unit), [])]
-        if left or right:
+        if _values(left) != _values(right):
             yield _side(here, one, left), _side(there, two, right)
 
 

@@ -3,6 +3,8 @@
 import pytest
 from sample_site import Site
 
+from proseproof import translation_lock
+
 BLOCK = "```python\nheads, tokens = 4, 5\n```\n"
 
 
@@ -10,7 +12,9 @@ def pair(site: Site, english: str, chinese: str, ledger: str = "") -> list[str]:
     """What is found on the English page when the two say that."""
     site.configure('bindings = "docs/bindings"\n')
     site.pair(f"# 甲 {{#a}}\n\n{BLOCK}\n{chinese}\n", f"# A {{#a}}\n\n{BLOCK}\n{english}\n")
-    site.run("proseproof", "confirm", "--all")
+    project = site.project
+    pages = [(project.page("docs/zh/x.md"), project.page("docs/en/x.md"))]
+    translation_lock.confirm(project.settings, pages, set(), True)
     site.write("docs/bindings/x.toml", ledger or site_ledger(english))
     return [one.message for one in site.prove("docs/en/x.md")]
 
