@@ -40,7 +40,7 @@ def attention(
     weights = torch.softmax(scores, dim=-1)
     if mask is not None:
         weights = weights.masked_fill(blind, 0.0)  # ... and here that becomes 0
-    weights = F.dropout(weights, float(dropout))
+    weights = F.dropout(weights, dropout)
     out = weights @ V  # (..., query, d_v)
     return out.to(dtype), weights.to(dtype)
 
@@ -73,4 +73,4 @@ def fused_attention(
     if is_causal and (mask is not None or query != key):
         mask = combine(mask, causal_mask(query, key, device=Q.device))
         is_causal = False
-    return F.scaled_dot_product_attention(Q, K, V, mask, float(dropout), is_causal)
+    return F.scaled_dot_product_attention(Q, K, V, mask, dropout, is_causal)

@@ -53,7 +53,6 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         check_widths(d_model=d_model, num_heads=num_heads)
-        d_model, num_heads = int(d_model), int(num_heads)
         if d_k is None:
             check_divides(num_heads, d_model)
             d_k = d_model // num_heads
@@ -67,10 +66,10 @@ class MultiHeadAttention(nn.Module):
         self.d_model, self.num_heads, self.d_k, self.d_v = map(int, (d_model, num_heads, d_k, d_v))
         self.key_dim, self.value_dim, self.dropout = int(key_dim), int(value_dim), float(dropout)
 
-        self.W_q = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
-        self.W_k = nn.Linear(key_dim, num_heads * self.d_k, bias=bias)
-        self.W_v = nn.Linear(value_dim, num_heads * self.d_v, bias=bias)
-        self.W_o = nn.Linear(num_heads * self.d_v, d_model, bias=bias)
+        self.W_q = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.W_k = nn.Linear(key_dim, num_heads * d_k, bias=bias)
+        self.W_v = nn.Linear(value_dim, num_heads * d_v, bias=bias)
+        self.W_o = nn.Linear(num_heads * d_v, d_model, bias=bias)
 
     @overload
     def forward(
