@@ -9,6 +9,7 @@ values pass where there are none to read.
 import math
 import numbers
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -59,27 +60,27 @@ def check_numel(name: str, sizes: Sequence[int], most: int = LARGEST) -> None:
     """A tensor of these sizes can be had, as far as they are known."""
     if torch.compiler.is_compiling():
         return
-    if math.prod(plain(size) for size in sizes if isinstance(size, int | numbers.Integral)) > most:
+    if math.prod(int(size) for size in sizes if isinstance(size, int | numbers.Integral)) > most:
         got = " and ".join(map(str, sizes))
         raise ValueError(f"{name}: got {got}, expected at most {most:,} numbers")
 
 
 def check_whole(name: str, x: int, least: int, most: int, expected: str = "a whole number") -> None:
-    """A whole number from least to most. NumPy's will do, and True will not."""
+    """A whole number from least to most, of Python's or NumPy's, and True is none.
+
+    NumPy's narrow and unsigned ones run over in silence: np.uint8(3) - np.uint8(5) is 254.
+    """
     if isinstance(x, torch.SymInt) or (isinstance(x, Tensor) and being_traced()):
         return  # the size of an axis, of which a trace knows no value
     if isinstance(x, bool) or not isinstance(x, int | numbers.Integral):
         error = ValueError if isinstance(x, numbers.Real) else TypeError
         raise error(f"{name}: got {kind(x)}, expected {expected} of at least {least}")
+    if not isinstance(x, int) and str(getattr(x, "dtype", "int64")) not in ("int32", "int64"):
+        raise TypeError(f"{name}: got {kind(x)}, expected an int, np.int32 or np.int64")
     if x < least:
         raise ValueError(f"{name}: got {x!r}, expected {expected} of at least {least}")
     if x > most:
         raise ValueError(f"{name}: got {kind(x)}, expected {expected} of at most {most:,}")
-
-
-def plain(x: int) -> int:
-    """A whole number of NumPy's as Python's own, which has no end: np.uint8(3) - 5 is 254."""
-    return int(x) if isinstance(x, numbers.Integral) and not isinstance(x, int) else x
 
 
 def check_start(start: int) -> None:
@@ -90,10 +91,9 @@ def check_start(start: int) -> None:
 def check_positions(name: str, start: int, length: int, max_len: int) -> None:
     """So many positions from start on are among the first max_len."""
     check_start(start)
-    first, last = plain(start), plain(start) + plain(length) - 1
-    if last >= max_len:
+    if start + length > max_len:
         raise ValueError(
-            f"{name}: got positions {first} to {last}, "
+            f"{name}: got positions {start} to {start + length - 1}, "
             f"expected 0 to {max_len - 1}, as max_len = {max_len}"
         )
 
@@ -103,13 +103,13 @@ def check_divides(
 ) -> None:
     """num_heads divides d_model, so that each head gets a whole number of columns."""
     check_widths(**{name: num_heads})
-    if plain(d_model) % plain(num_heads):
+    if d_model % num_heads:
         raise ValueError(f"{name}: got {num_heads}, expected a divisor of {width} = {d_model}")
 
 
 def check_dropout(dropout: float) -> None:
     """Dropout is a probability."""
-    if isinstance(dropout, bool) or not isinstance(dropout, float | int | numbers.Real):
+    if isinstance(dropout, bool | Fraction) or not isinstance(dropout, float | int | numbers.Real):
         raise TypeError(f"dropout: got {kind(dropout)}, expected a probability from 0 to 1")
     if not 0.0 <= dropout <= 1.0:
         raise ValueError(f"dropout: got {dropout!r}, expected a probability from 0 to 1")

@@ -62,7 +62,7 @@ def attention(
     weights = torch.softmax(scores, dim=-1)
     if mask is not None:
         weights = weights.masked_fill(blind, 0.0)  # ... and here that becomes 0
-    weights = F.dropout(weights, float(dropout))
+    weights = F.dropout(weights, dropout)
     out = weights @ V  # (..., query, d_v)
     return out.to(dtype), weights.to(dtype)
 
@@ -104,7 +104,7 @@ def fused_attention(
         bias = bias if mask is None else torch.where(mask, bias, -torch.inf)
         mask = bias.to(Q.dtype)
     return F.scaled_dot_product_attention(
-        Q, K, V, mask, float(dropout), is_causal, enable_gqa=_is_grouped(Q, K)
+        Q, K, V, mask, dropout, is_causal, enable_gqa=_is_grouped(Q, K)
     )
 
 

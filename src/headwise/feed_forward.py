@@ -56,11 +56,11 @@ class FeedForward(nn.Module):
         super().__init__()
         check_feed_forward(d_model, d_ff, dropout, activation)
         check_flags(bias=bias)
-        d_model, d_ff = int(d_model), 4 * int(d_model) if d_ff is None else int(d_ff)
+        d_model, d_ff = int(d_model), int(4 * d_model if d_ff is None else d_ff)
         self.d_model, self.d_ff, self.activation = d_model, d_ff, activation
         self.W_1 = nn.Linear(d_model, d_ff, bias=bias)
         self.W_2 = nn.Linear(d_ff, d_model, bias=bias)
-        self.dropout = nn.Dropout(float(dropout))
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, seq_len, d_model), each position worked on by itself: same shape."""

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from headwise._check import check_divides, check_shape, check_widths, plain
+from headwise._check import check_divides, check_shape, check_widths
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -10,7 +10,6 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     check_shape("x", x, ("batch", "seq_len", "d_model"))
     batch, seq_len, d_model = x.shape
     check_divides(num_heads, d_model)
-    num_heads = plain(num_heads)
     d_k = d_model // num_heads
     x = x.reshape(batch, seq_len, num_heads, d_k)  # (batch, seq_len, num_heads, d_k)
     return x.transpose(1, 2)  # (batch, num_heads, seq_len, d_k)
@@ -47,7 +46,7 @@ def fold_heads(x: Tensor, num_heads: int) -> Tensor:
     """
     x = split_heads(x, num_heads)
     batch, _, seq_len, d_k = x.shape
-    return x.reshape(batch * plain(num_heads), seq_len, d_k)  # (batch * num_heads, seq_len, d_k)
+    return x.reshape(batch * num_heads, seq_len, d_k)  # (batch * num_heads, seq_len, d_k)
 
 
 def unfold_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -55,6 +54,5 @@ def unfold_heads(x: Tensor, num_heads: int) -> Tensor:
     check_shape("x", x, ("batch * num_heads", "seq_len", "d_k"))
     folded, seq_len, d_k = x.shape
     check_divides(num_heads, folded, width="batch * num_heads")
-    num_heads = plain(num_heads)
     x = x.reshape(folded // num_heads, num_heads, seq_len, d_k)
     return merge_heads(x)

@@ -31,7 +31,7 @@ class Residual(nn.Module):
         check_flags(norm_first=norm_first)
         self.d_model, self.norm_first = int(d_model), norm_first
         self.norm = nn.LayerNorm(self.d_model)
-        self.dropout = nn.Dropout(float(dropout))
+        self.dropout = nn.Dropout(dropout)
 
     def enter(self, x: Tensor) -> Tensor:
         """What the sublayer reads, (batch, seq_len, d_model)."""

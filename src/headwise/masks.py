@@ -43,7 +43,6 @@ from headwise._check import (
     check_values,
     check_whole,
     may_hold,
-    plain,
     show,
 )
 
@@ -60,7 +59,7 @@ def causal_mask(
     check_lengths(seq_len=seq_len, key_len=key_len)
     check_place(device)
     visible = torch.ones(seq_len, key_len, dtype=torch.bool, device=device)
-    return visible.tril(plain(key_len) - plain(seq_len))  # (seq_len, key_len)
+    return visible.tril(key_len - seq_len)  # (seq_len, key_len)
 
 
 def padding_mask(lengths: Tensor, seq_len: int | None = None) -> Tensor:
@@ -144,7 +143,6 @@ def from_attn_mask(attn_mask: Tensor, num_heads: int) -> Tensor:
     """
     _check_boolean("attn_mask", attn_mask)
     check_sizes(num_heads=num_heads)
-    num_heads = plain(num_heads)
     if attn_mask.dim() == 2:
         return ~attn_mask
     check_shape("attn_mask", attn_mask, ("batch * num_heads", "query", "key"))

@@ -70,7 +70,6 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         check_widths(d_model=d_model, num_heads=num_heads)
-        d_model, num_heads = int(d_model), int(num_heads)
         if d_k is None:
             check_divides(num_heads, d_model)
             d_k = d_model // num_heads
@@ -93,12 +92,12 @@ class MultiHeadAttention(nn.Module):
         self.num_kv_heads, self.rotary, self.alibi = int(num_kv_heads), rotary, alibi
         self.window, self.sinks = None if window is None else int(window), int(sinks)
 
-        self.W_q = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
-        self.W_k = nn.Linear(key_dim, self.num_kv_heads * self.d_k, bias=bias)
-        self.W_v = nn.Linear(value_dim, self.num_kv_heads * self.d_v, bias=bias)
-        self.W_o = nn.Linear(num_heads * self.d_v, d_model, bias=bias)
-        self.norm_q = nn.RMSNorm(self.d_k, eps=1e-6) if qk_norm else None
-        self.norm_k = nn.RMSNorm(self.d_k, eps=1e-6) if qk_norm else None
+        self.W_q = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.W_k = nn.Linear(key_dim, num_kv_heads * d_k, bias=bias)
+        self.W_v = nn.Linear(value_dim, num_kv_heads * d_v, bias=bias)
+        self.W_o = nn.Linear(num_heads * d_v, d_model, bias=bias)
+        self.norm_q = nn.RMSNorm(d_k, eps=1e-6) if qk_norm else None
+        self.norm_k = nn.RMSNorm(d_k, eps=1e-6) if qk_norm else None
         self.sink = nn.Parameter(torch.zeros(num_heads)) if learned_sink else None
 
     @overload

@@ -21,7 +21,6 @@ from headwise._check import (
     check_start,
     check_whole,
     check_widths,
-    plain,
 )
 
 BASE = 10_000.0  # the paper's: wavelengths run from 2π towards 2π · 10 000
@@ -45,8 +44,7 @@ def sinusoidal(
     check_start(start)
     # Half precision cannot even count to 2049, nor single to 2**24 + 1: use double, then round.
     precise = _widest(device)
-    start, end = plain(start), plain(start) + plain(seq_len)
-    position = torch.arange(start, end, dtype=precise, device=device)
+    position = torch.arange(start, start + seq_len, dtype=precise, device=device)
     angles = position[:, None] * frequencies(d_model, dtype=precise, device=device)
     pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (seq_len, num_pairs, 2)
     return pairs.flatten(1)[:, :d_model].to(dtype)  # (seq_len, d_model)
@@ -122,7 +120,6 @@ class LearnedPositions(nn.Module):
         """x (batch, seq_len, d_model) with the vectors of positions start, start + 1, … added."""
         check_input("x", x, ("batch", "seq_len", self.d_model), self)
         check_positions("x", start, x.size(1), self.max_len)
-        start = plain(start)
         return x + self.weight[start : start + x.size(1)]
 
     def extra_repr(self) -> str:

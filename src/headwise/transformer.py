@@ -199,7 +199,7 @@ class Transformer(nn.Module):
 
         self.src_embedding, self.src_positions = nn.Embedding(src_vocab, d_model), positions()
         self.tgt_embedding, self.tgt_positions = nn.Embedding(tgt_vocab, d_model), positions()
-        self.dropout = nn.Dropout(float(dropout))
+        self.dropout = nn.Dropout(dropout)
 
         size = (d_model, num_heads, d_ff)
         self.encoder = Encoder(
@@ -221,7 +221,7 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
             elif isinstance(module, nn.Embedding):
                 # After × √d_model an embedding is then about as large as a positional code.
-                nn.init.normal_(module.weight, std=self.d_model**-0.5)
+                nn.init.normal_(module.weight, std=d_model**-0.5)
         if tie_weights:
             self.W_vocab.weight = self.tgt_embedding.weight
 

@@ -403,5 +403,5 @@ def test_half_precision_is_as_finite_as_in_torch(need_weights: bool) -> None:
 
 
 def test_sizes_may_be_numpy_numbers() -> None:
-    module = MultiHeadAttention(np.int64(12), np.int32(4), d_k=np.int16(3))
+    module = MultiHeadAttention(np.int64(12), np.int32(4), d_k=np.int32(3))
     assert type(module.d_model) is type(module.num_heads) is type(module.d_k) is int

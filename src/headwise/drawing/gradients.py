@@ -48,7 +48,7 @@ def gradients(
         y += 22
         told = []
         for distance in distances:
-            share = norms[-1 - int(distance)] / max(norms)
+            share = norms[-1 - distance] / max(norms)
             power = math.log10(share) if share else -lowest
             shown = power_of_ten(share)
             sheet.text(62.0, y + 8, words["back"].format(distance), SMALL, text_anchor="end")

@@ -45,7 +45,7 @@ def histogram(
     check_sizes(bins=bins, most=10_000)
     check_text("x_label", x_label)
     values = series_of(series, None, lang)
-    edges = _edges([number for numbers in values.values() for number in numbers], int(bins))
+    edges = _edges([number for numbers in values.values() for number in numbers], bins)
 
     def tell(name: str, numbers: list[float]) -> str:
         mean = math.fsum(numbers) / len(numbers)

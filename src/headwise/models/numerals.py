@@ -32,7 +32,8 @@ def to_chinese(n: int) -> str:
       only end a group and the next one has its thousands: 203000 is 二十万三千.
     - 2 is 二 everywhere. 10 to 19 are 十 to 十九 at the front, and 一十 to 一十九 inside.
     """
-    return _spell(_checked(n)) or "零"
+    _check_number(n)
+    return _spell(n) or "零"
 
 
 def _spell(n: int, *, every_zero: bool = False) -> str:
@@ -57,7 +58,7 @@ def _spell(n: int, *, every_zero: bool = False) -> str:
 
 def to_english(n: int) -> str:
     """The number in English words, without "and" and hyphens: 235 is two hundred thirty five."""
-    n = _checked(n)
+    _check_number(n)
     words: list[str] = []
     for power in (2, 1, 0):
         hundreds, rest = divmod(n // 1000**power % 1000, 100)
@@ -119,6 +120,5 @@ def parse_chinese(text: str) -> int:
     return n
 
 
-def _checked(n: int) -> int:
+def _check_number(n: int) -> None:
     check_whole("n", n, 0, LARGEST)
-    return int(n)

@@ -182,9 +182,7 @@ STEPS, BATCH, LEARNING_RATE = 1200, 128, 3e-3
 def learning_rate(step: int, steps: int) -> float:
     """How far to go at this step of so many: up in the first tenth, then down along a cosine."""
     check_sizes(steps=steps)
-    steps = int(steps)
     check_whole("step", step, 0, steps - 1)
-    step = int(step)
     rising = max(1, steps // 10)
     done = (step - rising) / max(1, steps - rising)
     share = (step + 1) / rising if step < rising else (1 + math.cos(math.pi * done)) / 2
