@@ -1,0 +1,40 @@
+"""What holds for all tests: coverage watches the library's own, and what was redone is said."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LIBRARY = Path(__file__).parent / "tests" / "headwise"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Pause coverage around a test of something else, or one that says `no_cover`."""
+    coverage: Any = sys.modules.get("coverage")
+    running = coverage and coverage.Coverage.current()
+    watched = LIBRARY in item.path.parents and not item.get_closest_marker("no_cover")
+    if running is None or watched:
+        return (yield)
+    running.stop()
+    try:
+        return (yield)
+    finally:
+        running.start()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which pages the browser visited, and why; the others stand as they were seen before."""
+    visited = defaultdict(set)
+    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get(
+        "failed", []
+    ):
+        for name, value in report.user_properties:
+            if name == "visited":
+                visited[value[0]].add(value[1])
+    for why, pages in visited.items():
+        some = ", ".join(sorted(pages)[:3]) + " …" * (len(pages) > 3)
+        terminalreporter.write_line(f"browser: {len(pages)} pages visited, as {why}: {some}")
