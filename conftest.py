@@ -1,4 +1,4 @@
-"""What holds for all tests: coverage watches the library's own, and what was redone is said."""
+"""For all tests: what goes first, what coverage watches, and what is said of visits at the end."""
 
 import sys
 from collections import defaultdict
@@ -9,6 +9,21 @@ from typing import Any
 import pytest
 
 LIBRARY = Path(__file__).parent / "tests" / "headwise"
+
+# What one worker is long busy with goes before what can be spread: labs, then these files. The
+# first of them has one worker build the site while the other is at a lab, and not waiting for it.
+FIRST = ("tests/site/test_links.py", "tests/test_wheels.py", "tests/headwise/test_data_parallel.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that no worker is left with it at the end."""
+    places = {name: place for place, name in enumerate(FIRST, 1)}
+
+    def place(item: pytest.Item) -> int:
+        is_lab = item.path.suffix == ".py" and "labs" in item.path.parts[-2:]
+        return 0 if is_lab else places.get(item.nodeid.partition("::")[0], len(FIRST) + 1)
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-# pytest's importlib mode leaves a test folder off the path, and with it the helper beside us.
-sys.path.append(str(Path(__file__).parent))
+# pytest's importlib mode leaves test folders off the path, and with them the helpers there.
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from sample_site import Site
 

@@ -9,7 +9,6 @@ import textwrap
 from pathlib import Path
 
 import warm_python
-
 from proseproof.messages import Finding
 from proseproof.project import Project, check_project
 from proseproof.prover import PageProof
@@ -28,6 +27,7 @@ languages = { zh = "docs/zh", en = "docs/en" }
 
 # What proves pages; the other plugins of this environment would only take their time to load.
 PLUGINS = ["pytest_codeblocks.plugin", "proseproof.pytest_plugin"]
+LOADING = f"import pytest, proseproof.update, {', '.join(PLUGINS)}"
 FOR_OPTION = {"-n": "xdist.plugin", "--cov": "pytest_cov.plugin"}
 
 
@@ -94,7 +94,7 @@ class Site:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A module of Python, run to its end in this project."""
-        return warm_python.run(self.root, self.environ(arguments), *arguments)
+        return warm_python.run(LOADING, self.root, self.environ(arguments), *arguments)
 
 
 def places(findings: list[Finding]) -> list[str]:

@@ -10,11 +10,18 @@ from pathlib import Path
 
 import pytest
 
-# pytest's importlib mode leaves a test folder off the path, and with it the helper beside us.
-sys.path.append(str(Path(__file__).parent))
+# pytest's importlib mode leaves test folders off the path, and with them the helpers there.
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from small_site import GLOSSARY, INDEX, NAV, ROOT, WORDS, write_lab, write_record
 
+import warm_python
+
+LOADING = """
+import mkdocs.commands.build, mkdocs_jupyter.plugin, sitekit.mkdocs_hooks
+import jieba
+jieba.initialize()  # its dictionary
+"""
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -45,13 +52,11 @@ def build(project: Path) -> Build:
     """Build the site, with a folder to build into."""
 
     def run(folder: str = "site", **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(project / folder)],
-            cwd=project,
-            env=os.environ | {"NO_MKDOCS_2_WARNING": "1"} | environment,
-            capture_output=True,
-            text=True,
-            check=False,
+        return warm_python.run(
+            LOADING,
+            project,
+            os.environ | {"NO_MKDOCS_2_WARNING": "1"} | environment,
+            *("mkdocs", "build", "--strict", "-d", str(project / folder)),
         )
 
     return run

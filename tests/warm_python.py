@@ -1,7 +1,8 @@
-"""A Python that has loaded pytest and proseproof, and forks into whatever module it is to run.
+"""A Python that has loaded what is needed, and forks into whatever module it is to run.
 
-Most of what a run of pytest takes is loading them: a fork has them at once, and is in all else a
-process of its own. It is left to tests/test_wheels.py to run what is installed from its beginning.
+Most of what a small run of pytest or mkdocs takes is loading them: a fork has them at once, and is
+in all else a process of its own. From their beginning they run in tests/test_wheels.py, and when
+the site is built.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pathlib import Path
 
 PROGRAM = """
 import json, os, runpy, sys
-import pytest, pytest_codeblocks.plugin, proseproof.pytest_plugin, proseproof.update
 
+exec(sys.argv[1])
 for line in sys.stdin:
     child = os.fork()
     if child == 0:
@@ -39,17 +40,22 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 @functools.cache
-def _warm() -> subprocess.Popen[str]:
+def _warm(loading: str) -> subprocess.Popen[str]:
     warm = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM, loading],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     atexit.register(warm.communicate)  # which ends it
     return warm
 
 
-def run(folder: Path, environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`python -m` with these arguments, run to its end in a folder."""
-    warm = _warm()
+def run(
+    loading: str, folder: Path, environ: dict[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """`python -m` with these arguments, run to its end in a folder, after `loading`."""
+    warm = _warm(loading)
     assert warm.stdin is not None and warm.stdout is not None
     with tempfile.TemporaryDirectory() as kept:
         streams = [os.path.join(kept, name) for name in ("stdout", "stderr")]
