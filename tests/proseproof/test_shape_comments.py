@@ -277,7 +277,8 @@ def test_comment_in_the_source_that_no_test_runs_is_reported(site: Site) -> None
     site.write("twice_lib.py", NUMPY)
     site.configure('rewrite = ["twice_lib"]\n')
     site.write("docs/a.md", "# A\n")
-    test = "import numpy\nfrom twice_lib import Twice\n\ndef test_it():\n    Twice()(numpy.ones(({},)))\n"
+    test = "import numpy\nfrom twice_lib import Twice\n\n"
+    test += "def test_it():\n    Twice()(numpy.ones(({},)))\n"
     site.write("docs/test_it.py", test.format("2, 3"))
     done = site.run("pytest")
     assert done.returncode == 0, done.stdout
