@@ -218,6 +218,18 @@ class Twice(nn.Module):
         )  # (width,)
 '''
 
+# The same in NumPy, which a run of pytest loads in a tenth of the time.
+NUMPY = SOURCE
+for ours, theirs in {
+    "import torch\nfrom torch import nn": "import numpy\nfrom numpy import ndarray",
+    "(nn.Module)": "",
+    "forward": "__call__",
+    "torch.Tensor": "ndarray",
+    "x.dim()": "x.ndim",
+}.items():
+    assert ours in NUMPY
+    NUMPY = NUMPY.replace(ours, theirs)
+
 
 @pytest.fixture
 def module(tmp_path: Path) -> Iterator[object]:
@@ -248,12 +260,12 @@ def test_checked_code_can_be_shown_copied_and_pickled(module) -> None:  # type: 
 
 
 def test_checks_add_no_line_and_no_branch_to_coverage(site: Site) -> None:
-    site.write("twice_lib.py", SOURCE)
+    site.write("twice_lib.py", NUMPY)
     site.configure('rewrite = ["twice_lib"]\n')
     site.write(
         "tests/test_it.py",
-        "import torch\nfrom twice_lib import Twice\n\n"
-        "def test_it():\n    Twice()(torch.ones(2, 3))\n    Twice()(torch.ones(3))\n",
+        "import numpy\nfrom twice_lib import Twice\n\n"
+        "def test_it():\n    Twice()(numpy.ones((2, 3)))\n    Twice()(numpy.ones(3))\n",
     )
     done = site.run(
         "pytest", "tests", "--cov=twice_lib", "--cov-branch", "--cov-fail-under=100", "-q"
@@ -262,12 +274,11 @@ def test_checks_add_no_line_and_no_branch_to_coverage(site: Site) -> None:
 
 
 def test_comment_in_the_source_that_no_test_runs_is_reported(site: Site) -> None:
-    site.write("twice_lib.py", SOURCE)
+    site.write("twice_lib.py", NUMPY)
     site.configure('rewrite = ["twice_lib"]\n')
     site.write("docs/a.md", "# A\n")
-    test = (
-        "import torch\nfrom twice_lib import Twice\n\ndef test_it():\n    Twice()(torch.ones({}))\n"
-    )
+    test = "import numpy\nfrom twice_lib import Twice\n\n"
+    test += "def test_it():\n    Twice()(numpy.ones(({},)))\n"
     site.write("docs/test_it.py", test.format("2, 3"))
     done = site.run("pytest")
     assert done.returncode == 0, done.stdout

@@ -105,7 +105,9 @@ def test_library_is_held_to_it_too(site: Site) -> None:
     source = "def f(x):\n    return x  # {}\n"
     site.configure('rewrite = ["shape_like_lib"]\n')
     site.write("docs/a.md", "# A\n")
-    test = "import torch\nfrom shape_like_lib import f\n\ndef test_f():\n    f(torch.zeros(2, 3))\n"
+    test = (
+        "import numpy\nfrom shape_like_lib import f\n\ndef test_f():\n    f(numpy.zeros((2, 3)))\n"
+    )
     site.write("docs/test_f.py", test)
     site.write("shape_like_lib.py", source.format("(rows, columns)"))
     assert site.run("pytest").returncode == 0

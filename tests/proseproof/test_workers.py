@@ -48,8 +48,8 @@ def test_workers_prove_what_one_process_proves(site: Site) -> None:
 
 def test_comment_that_no_worker_ran_is_reported(site: Site) -> None:
     site.configure('rewrite = ["lib"]\n')
-    code = "import torch\n\n\ndef one():\n    return torch.ones(2)  # (2,)\n"
-    site.write("lib.py", f"{code}\n\ndef two():\n    return torch.ones(3)  # (3,)\n")
+    code = "import numpy\n\n\ndef one():\n    return numpy.ones(2)  # (2,)\n"
+    site.write("lib.py", f"{code}\n\ndef two():\n    return numpy.ones(3)  # (3,)\n")
     for name in ("one", "two"):
         page = f"# A {{#a}}\n\n```python\nimport lib\n\nlib.{name}()\n```\n"
         site.pair(page, page, f"{name}.md")
