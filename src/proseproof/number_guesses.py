@@ -9,6 +9,7 @@ a guess, the entry stays open.
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -162,6 +163,7 @@ def _candidates(
         yield Guess("listed()", LIKELY, "what the sentence lists")
     yield from _from_sentence(claim, values)
     yield from _from_rows(claim, values)
+    yield from _from_range(claim, values)
     yield from _striking(claim, values, counters)
 
 
@@ -170,7 +172,8 @@ def _is_listed(claim: Claim, listed: list[str]) -> bool:
     bare = claim.unit.bare
     if re.search("[:：]", bare[claim.end :].partition(listed[0] if listed else "\n")[0]):
         of = re.match(r"\s(?:of|in|on|at|with)\b", bare[claim.end :])
-        return of is None and not re.search(r"\bthe $", bare[: claim.start], re.IGNORECASE)
+        counts = claim.text.lower() not in ("twice", "half") and of is None
+        return counts and not re.search(r"\bthe $", bare[: claim.start], re.IGNORECASE)
     return len(listed) >= 3 and all(CODE in one for one in listed)
 
 
@@ -188,7 +191,8 @@ def _what_follows(claim: Claim, counters: Counters) -> Iterator[Guess]:
             yield Guess("columns()", WEAK, "the table that follows")
     headings = counters.project.page(counters.path).headings
     below = [one.anchor for one in headings if one.level == 2]
-    if claim.unit.kind == "description" or claim.section not in below:
+    at_start = claim.unit.kind == "description" or claim.section not in below
+    if at_start and claim.reads[0].value >= 2:
         # The questions q1-…, q2-… of a page that says how many it has.
         for begin in dict.fromkeys(m[1] for one in below if (m := re.match(r"([a-z]+)\d", one))):
             yield Guess(f"sections('{begin}[0-9]')", LIKELY, "the sections of the page")
@@ -317,14 +321,26 @@ def _from_rows(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
             yield Guess(f"tuple({name}.shape)", WEAK, f"the shape of {name}")
             if callable(getattr(value, "stride", None)):
                 yield Guess(f"{name}.stride()", WEAK, f"the strides of {name}")
-        if isinstance(shape, tuple) and len(shape) > 1 and math.prod(shape) == len(claim.reads):
-            yield Guess(name, LIKELY, name)
-        if isinstance(shape, tuple) and shape and shape[-1] == len(claim.reads):
-            if len(shape) == 1:
-                yield Guess(name, LIKELY, name)
-            elif len(shape) == 2 and shape[0] <= 16:
-                for place in range(shape[0]):
-                    yield Guess(f"{name}[{place}]", LIKELY, name)
+        if not isinstance(shape, tuple):
+            continue
+        for axes in range(len(shape)):
+            places = [list(range(size)) for size in shape[:axes]]
+            if math.prod(shape[axes:]) != len(claim.reads) or math.prod(shape[:axes]) > 16:
+                continue
+            for place in itertools.product(*places):
+                index = f"[{', '.join(map(str, place))}]" if place else ""
+                yield Guess(f"{name}{index}", LIKELY, name)
+
+
+def _from_range(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
+    """The ends of 0 to 511, where something has the size 512."""
+    bare = claim.unit.bare
+    last = re.match(r"0 (?:to|through) (\d+)\b", bare[claim.start :])
+    begun = re.search(r"\b0 (?:to|through) $", bare[: claim.start])
+    end = int(last[1]) if last else int(claim.reads[0].value) if begun else 0
+    for name, value in values.items():
+        if end > 2 and type(value) is int and value == end + 1 and not name.startswith("_"):
+            yield Guess(f"range({name})[{0 if last else -1}]", LIKELY, f"up to {name}")
 
 
 def _striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Iterator[Guess]:

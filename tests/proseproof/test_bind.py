@@ -71,6 +71,9 @@ def guessed(site: Site, prose: str) -> dict[str, str]:
         ("A size of 7 will do.", "7 will", "coded('size=_')"),  # a keyword
         ("Eight words are read.", "Eight words", "printed(2)"),  # its label stands beside it
         ("It costs eight times as much.", "eight times", "printed(3) / printed(4)"),
+        ("Written twice: a line, and another.", "Written twice", "?"),
+        ("They are numbered 0 to 4.", "0 to", "range(seq_len)[0]"),
+        ("They are numbered 0 to 4.", "to 4", "range(seq_len)[-1]"),
         ("Here are two axes.", "two axes", "model.ndim"),
         ("Three colours.", "Three colours", "?"),  # a coincidence is no guess
         ("It turns the last two axes.", "two axes", "?"),
