@@ -12,7 +12,7 @@ from proseproof import bindings, interpreter_state, language_pairs, number_words
 from proseproof.bindings import OPEN, Entry
 from proseproof.execution import SEED, Run, empty_scratch, execute, load_what_has_global_state
 from proseproof.number_counters import Counters
-from proseproof.number_guesses import RANKS, SURE, Guess, guess
+from proseproof.number_guesses import RANKS, SURE, WEAK, Guess, alike, guess, is_rare
 from proseproof.number_proof import NumberProof, judged
 from proseproof.numbers import Claim
 from proseproof.page import Page
@@ -21,6 +21,8 @@ from proseproof.prover import PageProof
 from proseproof.report import write_whole
 
 HEAD = "# What the numbers and formulas of the prose are: expressions, evaluated beside the code.\n"
+# What says something else beside another number.
+NEARBY = re.compile(r"\b(?:items|rows|columns|listed|parts|spans|lines)\(|(?<!\w)_(?!\w)")
 
 
 @dataclass
@@ -54,7 +56,10 @@ class Binder:
         self.numbers = self.proof.numbers = NumberProof(project, self.page, on=True)
         self.sections = language_pairs.sections_of_blocks(self.page)
         entries, claims = self.numbers.bindings, self.numbers.claims
-        self.waiting = [one for one in claims if entries.get(one.section, one.key) is None]
+        known = {(one.section, one.key): entries.get(one.section, one.key) for one in claims}
+        self.new = [one for one in claims if known[one.section, one.key] is None]
+        still_open = [one for one, entry in self.numbers.bound if entry.expression == OPEN]
+        self.waiting = [one for one in claims if one in self.new or one in still_open]
         present = {(one.section, one.key) for one in claims}
         self.orphans = [
             entry
@@ -69,7 +74,7 @@ class Binder:
         """Give entries that lost their number to numbers whose words or value changed."""
         values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}
         for entry in list(self.orphans):
-            for claim in [one for one in self.waiting if one.section == entry.section]:
+            for claim in [one for one in self.new if one.section == entry.section]:
                 same_words = _words_of(entry.key) == _words_of(claim.key)
                 same_value = _value_of(entry.key) == [one.value for one in claim.reads]
                 if entry.expression == OPEN or not (same_words or same_value):
@@ -85,6 +90,7 @@ class Binder:
                 else:
                     self.done.moved.append((entry, claim))
                 self.orphans.remove(entry)
+                self.new.remove(claim)
                 self.waiting.remove(claim)
                 break
 
@@ -106,15 +112,16 @@ class Binder:
         """Guess numbers that stand above this block, or in a section that has none."""
         if run is None:
             return
-        number = self.sections[: index + 1].count(self.sections[index])
-        place = f"#{self.sections[index]}" + (f".{number}" if number > 1 else "")
+        place = self._place(index)
         for claim in self.waiting:
             home, own = self.proof.home(claim.line), self.sections[index] == claim.section
-            if home == index or not (own or claim.section not in self.sections):
+            foreign = not own and claim.section in self.sections
+            if home == index or (foreign and not is_rare(claim)):
                 continue
             near = index == home + 1 and own
             found = guess(self.project, self.path, claim, run, elsewhere=not near)
-            if found is not None and (near or not own or found.how == SURE):
+            far = found is not None and found.how == SURE and not self._begins_anew(claim, home)
+            if found is not None and (near or not own or far):
                 there = Guess(f"{place} {found.expression}", found.how, found.why)
                 found_before = self.farther.setdefault(id(claim), [])
                 found_before.insert(0 if near and self._begins_anew(claim, home) else 99, there)
@@ -134,8 +141,39 @@ class Binder:
             both = [*farther, *here] if anew else [*here, *farther]
             best = min(both, key=lambda one: RANKS.index(one.how)) if both else None
             self.done.guesses.append((claim, best))
+        said = self._said()
+        for place, (claim, best) in enumerate(self.done.guesses):
+            if best is None:
+                self.done.guesses[place] = (claim, self._as_before(claim, said))
         _write(self.project, self.numbers, self.done)
         return self.done
+
+    def _said(self) -> list[tuple[Claim, int, str]]:
+        """What the page's other numbers are, each with its block: as written, or surely guessed."""
+        pairs = [(one, entry) for one, entry in self.numbers.bound if entry.expression != OPEN]
+        for one, found in self.done.guesses:
+            if found is not None and found.how != WEAK:
+                pairs.append((one, Entry(one.section, one.key, found.expression, "", 0)))
+        return [
+            (one, self.proof.home_of(one, entry), entry.code)
+            for one, entry in pairs
+            if not NEARBY.search(entry.code)
+        ]
+
+    def _as_before(self, claim: Claim, said: list[tuple[Claim, int, str]]) -> Guess | None:
+        """What the same number of the same things is elsewhere on the page, best in its section."""
+        for other, home, code in sorted(said, key=lambda one: one[0].section != claim.section):
+            if not alike(claim, other):
+                continue
+            if self.sections and home != self.proof.home(claim.line):
+                code = f"{self._place(home)} {code}"
+            return Guess(code, WEAK, f"as {other.key}")
+        return None
+
+    def _place(self, index: int) -> str:
+        """How an entry names a block."""
+        number = self.sections[: index + 1].count(self.sections[index])
+        return f"#{self.sections[index]}" + (f".{number}" if number > 1 else "")
 
 
 def _runs(page: Page) -> Iterator[tuple[int, Run | None]]:
@@ -202,6 +240,11 @@ def _write(project: Project, numbers: NumberProof, done: Bound) -> None:
         if (section, key) not in new:
             continue
         line = f"{quoted(key)} = {quoted(new[section, key])}"
+        if numbers.bindings.get(section, key) is not None:  # it was open
+            was = f'{quoted(key)} = "{OPEN}"'
+            if was in lines and new[section, key] != OPEN:
+                lines[lines.index(was, _begun(lines, wanted, section)[0])] = line
+            continue
         lines.insert(place_of(lines, order, wanted, position), line)
     here = numbers.numbers.names()
     for section in dict.fromkeys([*numbers.bindings.names, *here]):

@@ -200,15 +200,18 @@ class Counters:
         return sum(section in ("", one) for one in sections)
 
 
-def printed_numbers(run: Run | None) -> list[float]:
-    """The numbers in what a block prints or, in a lab, shows as text."""
-    if run is None:
-        return []
-    text = run.stdout
-    for output in run.outputs:
+def printed_text(run: Run | None) -> str:
+    """What a block prints or, in a lab, shows as text."""
+    text = run.stdout if run is not None else ""
+    for output in run.outputs if run is not None else []:
         shown = output.get("data", {}).get("text/plain", "")
         text += "\n" + (shown if isinstance(shown, str) else "".join(shown))
-    return [one.value for one in number_words.find(text) if not one.word]
+    return text
+
+
+def printed_numbers(run: Run | None) -> list[float]:
+    """The numbers in what a block prints or shows."""
+    return [one.value for one in number_words.find(printed_text(run)) if not one.word]
 
 
 def _indent(unit: Unit) -> int:

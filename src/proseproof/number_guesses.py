@@ -9,16 +9,18 @@ a guess, the entry stays open.
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from proseproof import number_words
 from proseproof.bindings import Entry, Unbound
-from proseproof.number_counters import Counters, printed_numbers
+from proseproof.number_counters import Counters, printed_numbers, printed_text
 from proseproof.number_proof import holds, judged
-from proseproof.numbers import Claim, sentence_at
+from proseproof.numbers import CODE, Claim, sentence_at
 from proseproof.sentence_subjects import SPAN
 
 if TYPE_CHECKING:
@@ -46,9 +48,12 @@ POINTING = frozenset(
 COMPOUNDS = frozenset(
     re.findall(r"\w+", "axis dimension size argument number input part value index name entry")
 )
-SELECTED = re.compile(r"\b(?:last|first|next|other) $", re.IGNORECASE)
+SELECTED = re.compile(r"\b(?:last|first|next|other|the) $", re.IGNORECASE)
+FACTOR = re.compile(r"(?:twice|thrice|half|\w+\stimes) (?:as|the)\b", re.IGNORECASE)
+POINTED = re.compile(r"\b(?:all|the|these|those|as) $", re.IGNORECASE)
+DENIED = re.compile(r"(?:\b(?:not|never|no longer|nor)\b|n[’']t\b)[^,;:.]{0,12}$")
 HERE = "#guess"
-ANY = re.compile(r"\bany(?=\.|\(torch)")  # any.shape[1]: of any tensor or module
+ANY = re.compile(r"\bany(?=\.|\((?:torch\.|x,))")  # any.shape[1]: of any tensor or module
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,21 @@ def nouns(claim: Claim) -> list[str]:
     return [*found, *([before[1]] if before and said and not found else [])]
 
 
+def alike(one: Claim, other: Claim) -> bool:
+    """True for the same number of the same things in a section, or one that is rare."""
+    if [read.value for read in one.reads] != [read.value for read in other.reads]:
+        return False
+    things, others = nouns(one), nouns(other)
+    same = bool(things and others) and singular(things[0]) == singular(others[0])
+    here = same and one.section == other.section
+    return one.how == other.how and (here or is_rare(one))
+
+
+def is_rare(claim: Claim) -> bool:
+    """True for a number that hardly means two things on one page, such as −1e9."""
+    return len(claim.reads) == 1 and abs(claim.reads[0].value) >= 1000
+
+
 def guess(
     project: Project,
     path: str,
@@ -104,13 +124,20 @@ def guess(
     counters = Counters(project, path, numbers, claim, run)
     values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}
     found: list[Guess] = []
+    if DENIED.search(claim.unit.bare[: claim.start]):
+        return None  # what is not so is for its author to say
     for one in _candidates(project, claim, values, counters, elsewhere):
         entry = Entry(claim.section, claim.key, one.expression, HERE, 0)
         if not judged(project, claim, entry, values, counters):
             found.append(one)
             if one.how == SURE:
                 break
-    if not found and before and not nouns(claim)[:1]:
+    if (
+        not found
+        and before
+        and not nouns(claim)[:1]
+        and POINTED.search(claim.unit.bare[: claim.start])
+    ):
         for expression, other in reversed(before.items()):
             same = [one.value for one in other.reads] == [one.value for one in claim.reads]
             if same and other.reads[0].word and nouns(other):
@@ -123,26 +150,31 @@ def _candidates(
 ) -> Iterator[Guess]:
     if not elsewhere:
         yield from _what_follows(claim, counters)
+        if claim.reads[0].value >= 2 and any(singular(noun) in COMPOUNDS for noun in nouns(claim)):
+            yield Guess("parts()", LIKELY, "the parts of the code in the sentence")
     yield from _from_words(project, claim, values)
     yield from _from_names(claim, values)
+    yield from _labelled(claim, counters.run)
     if elsewhere:
+        for pattern in _coded(claim, counters.run) if is_rare(claim) else ():
+            yield Guess(f"coded({pattern!r})", WEAK, "the code")
         return
-    listed = counters.list_behind()
-    behind = claim.unit.bare[claim.end :].partition(listed[0] if listed else "\n")[0]
-    short = all(_is_thing(part) for part in listed[1:-1])
-    colon = len(listed) >= 2 and re.search("[:：]", behind)
-    if claim.reads[0].word and (colon or (len(listed) >= 3 and short)):
+    if claim.reads[0].word and _is_listed(claim, counters.list_behind()):
         yield Guess("listed()", LIKELY, "what the sentence lists")
-    if claim.reads[0].value >= 2 and any(singular(noun) in COMPOUNDS for noun in nouns(claim)):
-        yield Guess("parts()", LIKELY, "the parts of the code in the sentence")
     yield from _from_sentence(claim, values)
     yield from _from_rows(claim, values)
+    yield from _from_range(claim, values)
     yield from _striking(claim, values, counters)
 
 
-def _is_thing(words: str) -> bool:
-    """True for code, or a word or two: something that is listed, and no clause."""
-    return len(words.split()) < 3 and not PLAIN & set(words.lower().split())
+def _is_listed(claim: Claim, listed: list[str]) -> bool:
+    """True when the sentence lists things, and no clauses: three steps: split, attend, merge."""
+    bare = claim.unit.bare
+    if re.search("[:：]", bare[claim.end :].partition(listed[0] if listed else "\n")[0]):
+        of = re.match(r"\s(?:of|in|on|at|with)\b", bare[claim.end :])
+        counts = claim.text.lower() not in ("twice", "half") and of is None
+        return counts and not re.search(r"\bthe $", bare[: claim.start], re.IGNORECASE)
+    return len(listed) >= 3 and all(CODE in one for one in listed)
 
 
 def _what_follows(claim: Claim, counters: Counters) -> Iterator[Guess]:
@@ -157,6 +189,16 @@ def _what_follows(claim: Claim, counters: Counters) -> Iterator[Guess]:
         elif following[0].kind == "row":
             yield Guess("rows()", LIKELY, "the table that follows")
             yield Guess("columns()", WEAK, "the table that follows")
+    headings = counters.project.page(counters.path).headings
+    below = [one.anchor for one in headings if one.level == 2]
+    at_start = claim.unit.kind == "description" or claim.section not in below
+    if at_start and claim.reads[0].value >= 2:
+        # The questions q1-…, q2-… of a page that says how many it has.
+        for begin in dict.fromkeys(m[1] for one in below if (m := re.match(r"([a-z]+)\d", one))):
+            yield Guess(f"sections('{begin}[0-9]')", LIKELY, "the sections of the page")
+        yield Guess("sections()", LIKELY, "the sections of the page")
+        for last in below[-1:]:
+            yield Guess(f"sections('(?!{last})')", LIKELY, "the sections but the last")
 
 
 def _from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
@@ -172,6 +214,8 @@ def _from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Itera
             if not ANY.search(expression):
                 yield Guess(expression, SURE, noun)
                 continue
+            if expression == "any.ndim" and SELECTED.search(claim.unit.bare[: claim.start]):
+                continue  # the last two axes are not all of them
             for name, value in values.items():
                 if not name.startswith("_") and _is_wide(value):
                     yield Guess(ANY.sub(name, expression), LIKELY, noun)
@@ -191,6 +235,12 @@ def _from_names(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
         for name, value in values.items():
             if name.startswith("_"):
                 continue
+            for own in (noun.lower(), f"num_{noun.lower()}", f"n_{noun.lower()}"):
+                inner = getattr(value, own, None) if not isinstance(value, type) else None
+                if type(inner) is int:
+                    yield Guess(f"{name}.{own}", LIKELY, noun)
+                elif hasattr(inner, "__len__") and hasattr(inner, "__iter__"):
+                    yield Guess(f"len({name}.{own})", LIKELY, noun)
             parts = [singular(part) for part in name.lower().split("_")]
             if one not in parts:
                 continue
@@ -199,6 +249,22 @@ def _from_names(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
                 yield Guess(name, how, noun)
             elif hasattr(value, "__len__") and not isinstance(value, type):
                 yield Guess(f"len({name})", how, noun)
+
+
+def _labelled(claim: Claim, run: Run | None) -> Iterator[Guess]:
+    """A number with the noun beside it, in the code (num_heads=4) or in what the block prints."""
+    for noun in nouns(claim)[:1]:
+        one = re.escape(singular(noun))
+        code = run.block.code if run is not None else ""
+        for match in re.finditer(rf"\b(?:\w*_)?{one}s?(?: = |=)(?=\d)", code):
+            yield Guess(f"coded({match[0] + '_'!r})", LIKELY, "the code")
+        text = printed_text(run)
+        shown = [read for read in number_words.find(text) if not read.word]
+        for place, read in enumerate(shown, 1):
+            before, after = text[max(0, read.start - 40) : read.start], text[read.end :]
+            label = rf"\b{one}s?\b"
+            if re.match(rf"[ -]{label}", after) or re.search(rf"{label}[:=]? *$", before):
+                yield Guess(f"printed({place})", LIKELY, f"printed beside {noun}")
 
 
 def _spans(claim: Claim) -> list[str]:
@@ -255,14 +321,26 @@ def _from_rows(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
             yield Guess(f"tuple({name}.shape)", WEAK, f"the shape of {name}")
             if callable(getattr(value, "stride", None)):
                 yield Guess(f"{name}.stride()", WEAK, f"the strides of {name}")
-        if isinstance(shape, tuple) and len(shape) > 1 and math.prod(shape) == len(claim.reads):
-            yield Guess(name, LIKELY, name)
-        if isinstance(shape, tuple) and shape and shape[-1] == len(claim.reads):
-            if len(shape) == 1:
-                yield Guess(name, LIKELY, name)
-            elif len(shape) == 2 and shape[0] <= 16:
-                for place in range(shape[0]):
-                    yield Guess(f"{name}[{place}]", LIKELY, name)
+        if not isinstance(shape, tuple):
+            continue
+        for axes in range(len(shape)):
+            places = [list(range(size)) for size in shape[:axes]]
+            if math.prod(shape[axes:]) != len(claim.reads) or math.prod(shape[:axes]) > 16:
+                continue
+            for place in itertools.product(*places):
+                index = f"[{', '.join(map(str, place))}]" if place else ""
+                yield Guess(f"{name}{index}", LIKELY, name)
+
+
+def _from_range(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
+    """The ends of 0 to 511, where something has the size 512."""
+    bare = claim.unit.bare
+    last = re.match(r"0 (?:to|through) (\d+)\b", bare[claim.start :])
+    begun = re.search(r"\b0 (?:to|through) $", bare[: claim.start])
+    end = int(last[1]) if last else int(claim.reads[0].value) if begun else 0
+    for name, value in values.items():
+        if end > 2 and type(value) is int and value == end + 1 and not name.startswith("_"):
+            yield Guess(f"range({name})[{0 if last else -1}]", LIKELY, f"up to {name}")
 
 
 def _striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Iterator[Guess]:
@@ -270,20 +348,33 @@ def _striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Itera
     read = claim.reads[0]
     if claim.how in ("<", ">", "<=", ">="):
         return
+    if FACTOR.match(claim.unit.bare, claim.start):
+        yield from _ratios(read.value, printed_numbers(counters.run))
     striking = len(claim.reads) > 1 or abs(read.value) >= 13 or bool(read.value % 1 and read.unit)
     if len(claim.reads) == 1 and striking:
         for name, value in values.items():
             if type(value) in (int, float) and not name.startswith("_"):
                 yield Guess(name, WEAK, "a variable of this value")
+    times = re.match(r"\stimes\b", claim.unit.bare[claim.end :]) is not None
     if striking or (not read.word and abs(read.value) >= 3):
         for pattern in _coded(claim, counters.run):
+            if times and "*" not in pattern:
+                continue  # sixteen times as much is no sixteen of the code
             yield Guess(f"coded({pattern!r})", LIKELY if striking else WEAK, "the code")
     printed = printed_numbers(counters.run)
     where = [place for place, true in enumerate(printed, 1) if holds(read, true, claim.how)]
     alone = len(where) == 1 and not read.word and abs(read.value) >= 3
-    if len(claim.reads) == 1 and where and (striking or alone):
+    if len(claim.reads) == 1 and where and (striking or alone) and not times:
         sure = striking and len(where) == 1
         yield Guess(f"printed({where[0]})", LIKELY if sure else WEAK, "the output")
+
+
+def _ratios(value: float, printed: list[float]) -> Iterator[Guess]:
+    """The only two numbers of the output of which one is that many times the other."""
+    large = [(place, one) for place, one in enumerate(printed, 1) if abs(one) >= 13]
+    found = [(p, q) for p, one in large for q, two in large if p != q and one == value * two]
+    if len(found) == 1:
+        yield Guess("printed({}) / printed({})".format(*found[0]), LIKELY, "the output")
 
 
 def _coded(claim: Claim, run: Run | None) -> Iterator[str]:

@@ -7,14 +7,20 @@ from proseproof.bind import Bound, bind
 
 BLOCK = """
 ```python
+from types import SimpleNamespace
+
 num_heads, seq_len, layers = 4, 5, [1, 2, 3]
 steps = 100
+model = SimpleNamespace(num_blocks=6, stages=[1, 2], ndim=2, parameters=())
+made = dict(size=7)
 print(0.4217)
+print("8 words cost 480, and before 60")
 ```
 
 <!--pytest-codeblocks:expected-output-->
 ```text
 0.4217
+8 words cost 480, and before 60
 ```
 
 """
@@ -25,7 +31,8 @@ FILE = "docs/bindings/README.toml"
 def bound(site: Site) -> Site:
     site.configure('bindings = "docs/bindings"\n')
     site.write(
-        "docs/bindings/words.toml", '[words]\ntoken = "seq_len"\n"sum to" = ["seq_len - 4"]\n'
+        "docs/bindings/words.toml",
+        '[words]\ntoken = "seq_len"\naxes = ["any.ndim"]\n"sum to" = ["seq_len - 4"]\n',
     )
     return site
 
@@ -55,7 +62,26 @@ def guessed(site: Site, prose: str) -> dict[str, str]:
         ("It keeps two axes, `(num_heads, seq_len)`{.text}.", "two axes", "parts()"),
         ("It goes on for 100.", "for 100", "coded('steps = _')"),
         ("All four heads, all four.", "all four", "num_heads"),  # as before
+        (
+            "Six blocks, or two stages.",
+            "Six blocks",
+            "model.num_blocks",
+        ),  # of something that is there
+        ("Six blocks, or two stages.", "two stages", "len(model.stages)"),
+        ("A size of 7 will do.", "7 will", "coded('size=_')"),  # a keyword
+        ("Eight words are read.", "Eight words", "printed(2)"),  # its label stands beside it
+        ("It costs eight times as much.", "eight times", "printed(3) / printed(4)"),
+        ("Written twice: a line, and another.", "Written twice", "?"),
+        ("They are numbered 0 to 4.", "0 to", "range(seq_len)[0]"),
+        ("They are numbered 0 to 4.", "to 4", "range(seq_len)[-1]"),
+        ("Here are two axes.", "two axes", "model.ndim"),
         ("Three colours.", "Three colours", "?"),  # a coincidence is no guess
+        ("It turns the last two axes.", "two axes", "?"),
+        ("It isn't 4 heads.", "4 heads", "?"),
+        ("It costs five times as much.", "five times", "?"),
+        ("Three of them: red and green, or blue.", "Three of", "?"),
+        ("The three meet: this is so, that is so, and more.", "three meet", "?"),
+        ("Layers with three.", "with three", "?"),
     ],
 )
 def test_number_finds_its_value(bound: Site, prose: str, key: str, expression: str) -> None:
@@ -69,6 +95,33 @@ def test_open_entry_fails_until_its_author_writes_an_expression(bound: Site) -> 
     bind_page(bound, "Three colours.")
     assert '"Three colours" = "?"' in (bound.root / FILE).read_text()
     assert "nobody has said" in bound.prove("README.md")[0].message
+
+
+def test_page_counts_its_sections_where_it_begins(bound: Site) -> None:
+    below = "\n\n## A {#q1-a}\n\n## B {#q2-b}\n\n## Next {#next}\n\nTwo answers."
+    found = bind_page(bound, "Two questions, three parts." + below).guesses
+    assert [one.expression if one else "?" for _, one in found] == [
+        "sections('q[0-9]')",
+        "sections()",
+        "?",  # below, it need not be those
+    ]
+
+
+def test_open_entry_takes_what_its_author_wrote_beside_it(bound: Site) -> None:
+    prose = "Three colours, and again three colours.\n\n## B {#b}\n\nThree colours, not two."
+    bind_page(bound, prose)
+    file = bound.root / FILE
+    file.write_text(file.read_text().replace('"?"', '"num_heads - 1"', 1))
+    bind_page(bound, prose)
+    assert file.read_text().count('"num_heads - 1"') == 2  # not in the other section
+    assert '"three colours" = "num_heads - 1"' in file.read_text()
+    assert file.read_text().count('"?"') == 2
+
+
+def test_rare_number_is_found_on_the_whole_page(bound: Site) -> None:
+    block = "```python\nlow = -1e9\n```\n"
+    found = guessed(bound, f"With −1e9.\n\n## B {{#b}}\n\n{block}\n## C {{#c}}\n\nA −1e9 too.")
+    assert found == {"With −1e9": "#b coded('low = _')", "−1e9 too": "coded('low = _')"}
 
 
 def test_untouched_lines_stay_byte_for_byte_and_new_ones_come_in_order(bound: Site) -> None:
@@ -130,7 +183,7 @@ def test_command_shows_each_guess_with_its_sentence(bound: Site) -> None:
     bound.write("README.md", f"# A {{#a}}\n{BLOCK}There are 4 heads. Three colours.\n")
     done = bound.run("proseproof", "bind", "README.md")
     assert (
-        'README.md:14: "4 heads" = num_heads   (sure: heads)\n    There are 4 heads.' in done.stdout
+        'README.md:20: "4 heads" = num_heads   (sure: heads)\n    There are 4 heads.' in done.stdout
     )
     assert '"Three colours" = ?\n    Three colours.' in done.stdout
     assert done.returncode == 1
