@@ -87,7 +87,7 @@ plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradien
 # Download the notebook and change one thing at a time:
 #
 # - numbers with variance 4 in place of 1 (`2 * torch.randn(5000, 64)`);
-# - 64 keys in place of 8;
+# - many keys in place of 8;
 # - dividing by $d_k$ in place of $\sqrt{d_k}$: what becomes of the weights for long vectors?
 #
 # ## Where next {#next}

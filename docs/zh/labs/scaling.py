@@ -33,7 +33,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
 
 # %% [markdown]
-# 最后一列始终在 1 左右：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论维数多少，分数的离散程度都一样。
+# 最后一列始终在 1 左右：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论 $d_k$ 是多少，分数的离散程度都一样。
 #
 # ## softmax 之后会怎样 {#softmax}
 #
@@ -87,7 +87,7 @@ plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradien
 # 下载笔记本，一次只改一处：
 #
 # - 把方差从 1 换成 4（`2 * torch.randn(5000, 64)`）；
-# - 把 8 个键换成 64 个；
+# - 把 8 个键换成很多个；
 # - 把除以 $\sqrt{d_k}$ 换成除以 $d_k$：向量很长时，权重会变成什么样？
 #
 # ## 接下来 {#next}
