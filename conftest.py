@@ -1,4 +1,4 @@
-"""For all tests: what goes first, what coverage watches, and what is said of visits at the end."""
+"""For all tests: what is kept, what goes first, what coverage watches, what is said at the end."""
 
 import sys
 from collections import defaultdict
@@ -8,11 +8,18 @@ from typing import Any
 
 import pytest
 
-LIBRARY = Path(__file__).parent / "tests" / "headwise"
+sys.path.append(str(Path(__file__).parent / "tests"))
+
+from kept_tests import KeptTests, is_watched
 
 # What one worker is long busy with goes before what can be spread: labs, then these files. The
 # first of them has one worker build the site while the other is at a lab, and not waiting for it.
 FIRST = ("tests/site/test_links.py", "tests/test_wheels.py", "tests/headwise/test_data_parallel.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests that passed."""
+    config.pluginmanager.register(KeptTests(config), "kept-tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,8 +38,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Pause coverage around a test of something else, or one that says `no_cover`."""
     coverage: Any = sys.modules.get("coverage")
     running = coverage and coverage.Coverage.current()
-    watched = LIBRARY in item.path.parents and not item.get_closest_marker("no_cover")
-    if running is None or watched:
+    if running is None or is_watched(item):
         return (yield)
     running.stop()
     try:
@@ -44,12 +50,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which pages the browser visited, and why; the others stand as they were seen before."""
     visited = defaultdict(set)
-    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get(
-        "failed", []
-    ):
-        for name, value in report.user_properties:
-            if name == "visited":
-                visited[value[0]].add(value[1])
+    ended = [one for how in ("passed", "failed") for one in terminalreporter.stats.get(how, [])]
+    for name, value in (said for report in ended for said in report.user_properties):
+        if name == "visited":
+            visited[value[0]].add(value[1])
     for why, pages in visited.items():
         some = ", ".join(sorted(pages)[:3]) + " …" * (len(pages) > 3)
         terminalreporter.write_line(f"browser: {len(pages)} pages visited, as {why}: {some}")

@@ -33,6 +33,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 SCRIPT = [sys.executable, "-m", "headwise.data_parallel"]
 LOST = "ends, as another process is lost"
 LONG = 300.0  # seconds: far more than any of these takes, so that a hanging run fails a test
+elsewhere = pytest.mark.no_cover  # all of it happens in processes that coverage does not see
 
 
 @pytest.fixture(autouse=True)
@@ -148,6 +149,7 @@ print("the group is", "held" if group() else "gone")
 """
 
 
+@elsewhere
 def test_group_ends_with_its_threads(children: list[subprocess.Popen[str]]) -> None:
     children.append(start([sys.executable, "-c", ENDED]))  # where nothing is imported yet
     output, _ = children[0].communicate(timeout=LONG)
@@ -155,6 +157,7 @@ def test_group_ends_with_its_threads(children: list[subprocess.Popen[str]]) -> N
     assert "the group is gone" in output
 
 
+@elsewhere
 def test_killed_worker_ends_the_whole_run(children: list[subprocess.Popen[str]]) -> None:
     run = start([*TORCHRUN, "-m", "headwise.data_parallel", "--steps", "1000000"])
     children.append(run)
@@ -196,6 +199,7 @@ def test_killed_process_ends_the_other_without_torchrun(
     assert not step_lines(capsys.readouterr().out)  # rank 0 alone prints losses
 
 
+@elsewhere
 def test_silent_process_is_waited_for_no_longer_than_the_timeout(
     rank_0: dict[str, str], children: list[subprocess.Popen[str]]
 ) -> None:

@@ -1,10 +1,8 @@
 """The site, built once from this tree and served on loopback, and readers to open it."""
 
-import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,8 @@ from sitekit.static_host import serving
 # pytest's importlib mode leaves a test folder off the path, and with it the helpers beside us.
 sys.path.append(str(Path(__file__).parent))
 
-from page_visit import Facts, Visitor
+from kept_visits import Visits, once
+from page_visit import Facts, Visit, Visitor
 from reader import Open, Reader
 from site_pages import PAGES
 
@@ -32,24 +31,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
     folder.mkdir(exist_ok=True)
     return folder
-
-
-def _once(result: Path, make: Callable[[Path], None]) -> Path:
-    """The file or folder `result`, made by the process that comes first: the others wait."""
-    lock, draft = result.with_suffix(".lock"), result.with_suffix(".draft")
-    while not result.exists():
-        try:
-            lock.mkdir()
-        except FileExistsError:
-            time.sleep(0.05)
-            continue
-        try:
-            if not result.exists():
-                make(draft)
-                draft.rename(result)
-        finally:
-            lock.rmdir()
-    return result
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +55,7 @@ def site(shared: Path, site_url: str) -> Path:
         assert run.returncode == 0, run.stdout + run.stderr
         assert "WARNING" not in run.stderr, run.stderr
 
-    return _once(shared / "site", build)
+    return once(shared / "site", build)
 
 
 @pytest.fixture(scope="session")
@@ -122,17 +103,25 @@ def visitor(browser: Browser, address: str) -> Visitor:
 
 
 @pytest.fixture(scope="session")
-def facts(visitor: Visitor, shared: Path) -> Callable[[str], Facts]:
-    """What the browser says of a page, by its path; a page is visited when a test first asks."""
+def visits(site: Path, shared: Path, request: pytest.FixtureRequest) -> Visits:
+    again = request.config.getoption("prove_again", False)
+    return Visits(site, ROOT / ".cache" / "visits", shared, again)
 
-    def known(path: str) -> Facts:
-        def measure(draft: Path) -> None:
-            draft.write_text(json.dumps(visitor.visit(path)), encoding="utf-8")
 
-        file = _once(shared / f"{path.replace('/', '-')}.json", measure)
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+@pytest.fixture
+def visit(visits: Visits, request: pytest.FixtureRequest) -> Visit:
+    """Ask a visitor something of a page, unless the answer is known; then no browser starts.
 
-    return known
+    The conftest.py of the project says at the end of the run what was asked anew.
+    """
+
+    def asked(path: str, kind: str, ask: Callable[[Visitor], Facts]) -> Facts:
+        facts, why = visits.get(path, kind, lambda: ask(request.getfixturevalue("visitor")))
+        if why:
+            request.node.user_properties.append(("visited", [why, path]))
+        return dict(facts)
+
+    return asked
 
 
 @pytest.fixture(params=PAGES)
@@ -142,12 +131,18 @@ def path(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def scripted(facts: Callable[[str], Facts], path: str) -> Facts:
-    """What was measured on the page with scripts."""
-    return dict(facts(path)["scripted"])
+def facts(visit: Visit, path: str) -> Facts:
+    """What was measured on the page."""
+    return visit(path, "facts", lambda visitor: visitor.visit(path))
 
 
 @pytest.fixture
-def plain(facts: Callable[[str], Facts], path: str) -> Facts:
+def scripted(facts: Facts) -> Facts:
+    """What was measured on the page with scripts."""
+    return dict(facts["scripted"])
+
+
+@pytest.fixture
+def plain(facts: Facts) -> Facts:
     """What was measured on the page without scripts."""
-    return dict(facts(path)["plain"])
+    return dict(facts["plain"])

@@ -4,6 +4,7 @@ Opening a page takes longer than any question about it. So each is opened once b
 reader, everything is measured there, and the tests of each rule only look at the measurements.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -104,9 +105,6 @@ AXE = """options => axe.run({resultTypes: ["violations"], ...options}).then(({vi
   violations.flatMap(({id, nodes}) => nodes.map(node => `${id}: ${node.html.slice(0, 160)}`)))
 """
 
-# Search has tests of its own; here its worker would index the whole site again on every page.
-NO_WORKER = "Worker = class extends EventTarget { postMessage() {} terminate() {} }"
-
 
 class Visitor:
     """Two readers, with scripts and without, who measure a page at the same time."""
@@ -114,8 +112,7 @@ class Visitor:
     def __init__(self, browser: Browser, address: str) -> None:
         self.plain = Reader(browser, address, scripts=False)
         self.scripted = Reader(browser, address)
-        for script in (NO_WORKER, AXE_SCRIPT):
-            self.scripted.page.add_init_script(script)
+        self.scripted.page.add_init_script(AXE_SCRIPT)
 
     def contrast(self, path: str, scheme: Scheme) -> Facts:
         """What axe has against the colours of a page."""
@@ -168,3 +165,6 @@ class Visitor:
             summary.click()
             seen.append(summary.locator("xpath=following-sibling::*[1]").is_visible())
         return seen
+
+
+Visit = Callable[[str, str, Callable[[Visitor], Facts]], Facts]  # path, name, what to ask

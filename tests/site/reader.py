@@ -9,14 +9,22 @@ Scheme = Literal["light", "dark"]
 Open = Callable[..., Page]
 
 
+# Search would index the whole site again on every page; only its own test needs that.
+NO_WORKER = "Worker = class extends EventTarget { postMessage() {} terminate() {} }"
+
+
 class Reader:
     """Opens pages in a tab of its own, and notes what they log or ask of another origin."""
 
-    def __init__(self, browser: Browser, address: str, *, scripts: bool = True) -> None:
+    def __init__(
+        self, browser: Browser, address: str, *, scripts: bool = True, search: bool = False
+    ) -> None:
         self.address = address
         self.trouble: list[str] = []
         self._missing = ""
         self.page = browser.new_context(java_script_enabled=scripts).new_page()
+        if not search:
+            self.page.add_init_script(NO_WORKER)
         self.page.on("pageerror", lambda error: self._note(str(error)))
         self.page.on("console", self._hear)
         self.page.on("request", self._watch)
@@ -40,9 +48,10 @@ class Reader:
         """Begin to open a page, and do not wait until it has loaded."""
         self._missing = self.address + path if expect == 404 else ""
         size: ViewportSize = {"width": width, "height": 900}
-        if self.page.viewport_size != size or "#" in path:
-            # Or the page before would be laid out again; or a section of it be all that is opened.
-            self.page.goto("about:blank")
+        # Or the page before would be laid out again, and note the other colours as its reader's
+        # choice; or a section of it be all that is opened.
+        self.page.goto("about:blank")
+        if self.page.viewport_size != size:
             self.page.set_viewport_size(size)
         self.page.emulate_media(media="screen", color_scheme=scheme)
         answer = self.page.goto(self.address + path, wait_until="commit")

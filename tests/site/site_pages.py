@@ -4,7 +4,7 @@ import functools
 import re
 from pathlib import Path
 
-from bs4 import BeautifulSoup, SoupStrainer, Tag
+from bs4 import BeautifulSoup, Tag
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -36,7 +36,8 @@ def language(path: str) -> str:
 def article(site: Path, path: str) -> Tag:
     """What a built page says, without the frame around it."""
     page = (site / path).read_text(encoding="utf-8")
+    page = page[page.index("<article") : page.index("</article>")]
     page = re.sub(r"<(pre|svg|math)\b.*?</\1>", "", page, flags=re.S)  # most of it, and no links
-    found = BeautifulSoup(page, "html.parser", parse_only=SoupStrainer("article")).article
+    found = BeautifulSoup(page, "html.parser").article
     assert found
     return found

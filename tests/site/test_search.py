@@ -32,7 +32,7 @@ def home_page(browser: Browser, address: str) -> Iterator[Callable[[bool], Page]
 
     def opened(english: bool) -> Page:
         if english not in readers:
-            readers[english] = Reader(browser, address)
+            readers[english] = Reader(browser, address, search=True)
             readers[english].open("en/index.html" if english else "index.html")
         return readers[english].page
 

@@ -10,6 +10,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.no_cover  # each drawing has tests of its own
+
 # Beside this process, with one thread and with four: each vector unit, with one of them each.
 MACHINES: tuple[dict[str, str], ...] = (
     {"OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "avx2"},
