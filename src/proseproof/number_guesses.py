@@ -92,13 +92,14 @@ def nouns(claim: Claim) -> list[str]:
 
 
 def alike(one: Claim, other: Claim) -> bool:
-    """True for the same number of the same things in a section, or one that is rare."""
+    """True for the same number of the same things in a section, the same words, or a rare one."""
     if [read.value for read in one.reads] != [read.value for read in other.reads]:
         return False
     things, others = nouns(one), nouns(other)
     same = bool(things and others) and singular(things[0]) == singular(others[0])
     here = same and one.section == other.section
-    return one.how == other.how and (here or is_rare(one))
+    again = one.key.lower() == other.key.lower() and one.reads[0].value >= 3
+    return one.how == other.how and (here or again or is_rare(one))
 
 
 def is_rare(claim: Claim) -> bool:
@@ -256,8 +257,10 @@ def _labelled(claim: Claim, run: Run | None) -> Iterator[Guess]:
     for noun in nouns(claim)[:1]:
         one = re.escape(singular(noun))
         code = run.block.code if run is not None else ""
-        for match in re.finditer(rf"\b(?:\w*_)?{one}s?(?: = |=)(?=\d)", code):
+        for match in re.finditer(rf"\b(?:\w*_)?{one}s?(?: = |=| in range\()(?=\d)", code):
             yield Guess(f"coded({match[0] + '_'!r})", LIKELY, "the code")
+        for match in re.finditer(rf"\b(?:\w*_)?{one}s? (?:in|=) [(\[](?=\d)", code):
+            yield Guess(f"len(coded({match[0] + '_'!r}))", LIKELY, "the code")
         text = printed_text(run)
         shown = [read for read in number_words.find(text) if not read.word]
         for place, read in enumerate(shown, 1):

@@ -29,6 +29,8 @@ MENTIONS = frozenset(
     )
 )
 
+FORMULAS = frozenset(("formula", "bound formula"))
+
 
 @dataclass(frozen=True)
 class BlockEntry:
@@ -124,6 +126,11 @@ class PageEntry:
         return sum(claim.stands and claim.whole for claim in self.claims)
 
     @property
+    def formulas_proved(self) -> int:
+        """How many formulas were evaluated, and hold; they are among the claims."""
+        return sum(claim.stands and claim.rule in FORMULAS for claim in self.claims)
+
+    @property
     def mentions_found(self) -> int:
         """How many spans name, call or quote something that is there."""
         return sum(claim.stands and not claim.whole for claim in self.claims)
@@ -162,6 +169,7 @@ class Report:
             "claims": sum(page.claims_judged for page in pages),
             "mentions": sum(page.mentions_found for page in pages),
             "numbers": sum(page.numbers.get("bound", 0) for page in pages),
+            "formulas": sum(page.formulas_proved for page in pages),
             "outputs": sum(len(page.outputs) for page in pages),
             "listings": sum(len(page.listings) for page in pages),
             "findings": sum(len(page.findings) for page in pages),

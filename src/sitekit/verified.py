@@ -14,8 +14,9 @@ _WORDS = {
         "none": "这次构建之前没有运行核对，所以没有报告。",
         "total": "两种语言合计 {pages} 页，代码和输出 {shown} 段，其中 {accounted} 段有着落；"
         "核对 {blocks} 个代码块、{claims} 处论断和 {outputs} 段输出，跳过 {skipped} 个；"
-        "另有 {mentions} 处只是提到或引用了确实存在的代码。"
-        "{versions}。",
+        "论断中有 {formulas} 个公式；另有 {mentions} 处只是提到或引用了确实存在的代码。"
+        "文字里的 {numbers} 个数都对应着代码{rules}。{versions}。",
+        "rules": "；不算论断的，按规则分别是：{}",
         "head": "行 内容 规则 结论",
         "block": "代码块",
         "output": "输出",
@@ -44,13 +45,27 @@ _WORDS = {
         "command": "命令",
         "import": "导入",
         "string": "字符串",
+        "formula": "公式",
+        "bound formula": "对应代码的公式",
+        "symbol": "符号",
+        "date": "日期",
+        "idiom": "习语",
+        "marker": "编号",
+        "one": "“一”和“零”",
+        "ordinal": "序数",
+        "part of a name": "名称的一部分",
+        "pronoun": "代词",
+        "quoted": "引语",
+        "roughly": "约数",
     },
     "en": {
         "none": "The checks were not run before this build, so there is no report.",
         "total": "In both languages together, {pages} pages, {shown} blocks of code and output, "
         "{accounted} of them accounted for; {blocks} blocks, {claims} claims and {outputs} "
-        "outputs checked, {skipped} skipped. Another {mentions} pieces of code are only mentioned "
-        "or quoted, and exist. {versions}.",
+        "outputs checked, {skipped} skipped. {formulas} of the claims are formulas. Another "
+        "{mentions} pieces of code are only mentioned or quoted, and exist. In the prose, "
+        "{numbers} numbers are bound to code{rules}. {versions}.",
+        "rules": "; those that are no claims, by rule: {}",
         "head": "line what rule verdict",
         "block": "block",
         "output": "output",
@@ -68,7 +83,10 @@ def overview(report: Report | None, language: str) -> str:
     comma = "，" if language == "zh" else ", "
     names = {"python": "Python"}
     made = [f"{names.get(name, name)} {version}" for name, version in report.versions.items()]
-    parts = [f"<p>{words['total'].format(**report.totals, versions=comma.join(made))}</p>"]
+    by_rule = [f"{words.get(rule, rule)} {count}" for rule, count in report.rules.items()]
+    rules = words["rules"].format(comma.join(by_rule)) if by_rule else ""
+    total = words["total"].format(**report.totals, rules=rules, versions=comma.join(made))
+    parts = [f"<p>{total}</p>"]
     for path, entry in sorted(report.pages.items()):
         if path.startswith(("docs/" + language, "README", "CONTRIBUTING")):
             parts.append(_folded(entry, words))

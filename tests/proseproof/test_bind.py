@@ -13,6 +13,8 @@ num_heads, seq_len, layers = 4, 5, [1, 2, 3]
 steps = 100
 model = SimpleNamespace(num_blocks=6, stages=[1, 2], ndim=2, parameters=())
 made = dict(size=7)
+for seed in range(2):
+    tries = [depth * seed for depth in (9, 12)]
 print(0.4217)
 print("8 words cost 480, and before 60")
 ```
@@ -69,6 +71,8 @@ def guessed(site: Site, prose: str) -> dict[str, str]:
         ),  # of something that is there
         ("Six blocks, or two stages.", "two stages", "len(model.stages)"),
         ("A size of 7 will do.", "7 will", "coded('size=_')"),  # a keyword
+        ("It takes two seeds.", "two seeds", "coded('seed in range(_')"),
+        ("It takes two depths.", "two depths", "len(coded('depth in (_'))"),
         ("Eight words are read.", "Eight words", "printed(2)"),  # its label stands beside it
         ("It costs eight times as much.", "eight times", "printed(3) / printed(4)"),
         ("Written twice: a line, and another.", "Written twice", "?"),
@@ -108,7 +112,7 @@ def test_page_counts_its_sections_where_it_begins(bound: Site) -> None:
 
 
 def test_open_entry_takes_what_its_author_wrote_beside_it(bound: Site) -> None:
-    prose = "Three colours, and again three colours.\n\n## B {#b}\n\nThree colours, not two."
+    prose = "Three colours, and again three colours.\n\n## B {#b}\n\nThree bright colours, not two."
     bind_page(bound, prose)
     file = bound.root / FILE
     file.write_text(file.read_text().replace('"?"', '"num_heads - 1"', 1))
@@ -183,7 +187,7 @@ def test_command_shows_each_guess_with_its_sentence(bound: Site) -> None:
     bound.write("README.md", f"# A {{#a}}\n{BLOCK}There are 4 heads. Three colours.\n")
     done = bound.run("proseproof", "bind", "README.md")
     assert (
-        'README.md:20: "4 heads" = num_heads   (sure: heads)\n    There are 4 heads.' in done.stdout
+        'README.md:22: "4 heads" = num_heads   (sure: heads)\n    There are 4 heads.' in done.stdout
     )
     assert '"Three colours" = ?\n    Three colours.' in done.stdout
     assert done.returncode == 1
