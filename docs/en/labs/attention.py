@@ -13,7 +13,7 @@
 # - draw every head for an input of your own, and for a sentence of your own;
 # - measure how sharply each head looks;
 # - take heads out, and count what breaks;
-# - see two reasons why a weight is not an explanation.
+# - see why a weight is not an explanation.
 #
 # ## Your own input {#own}
 #
@@ -213,7 +213,7 @@ for n, count in together.items():
     print(f"the first {n:2} together: {count}")
 
 # %% [markdown]
-# Each of these twelve heads is dispensable, and the twelve together are not. While one is missing the others stand in for it. So "this head does nothing" does not follow from "without it nothing changes".
+# Each of these twelve heads is dispensable, but together they are not. While one is missing the others stand in for it. So "this head does nothing" does not follow from "without it nothing changes".
 #
 # ## Why a weight is not an explanation {#explanation}
 #
@@ -318,7 +318,7 @@ for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
 # ## Try it yourself {#try}
 #
 # - Set `text` to 三万零四百零七. Chinese counts in ten thousands, English in thousands, so 三万 is "thirty thousand". On which character does "thirty" depend besides 三? Expect 万: hide it, and all of the probability is gone.
-# - Remove all four heads of a layer, `right_without(*(("memory", 1, head) for head in (1, 2, 3, 4)))`{.text}. Without one of the two layers of cross-attention expect about 50 of 500; without the first layer of the encoder's attention, about 400.
+# - Remove all four heads of a layer, `right_without(*(("memory", 1, head) for head in (1, 2, 3, 4)))`{.text}. Without one of the two layers of cross-attention expect fewer than 60 of 500; without the first layer of the encoder's attention, about 400.
 #
 # ## Where next {#next}
 #

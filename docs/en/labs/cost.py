@@ -169,15 +169,15 @@ for name, costs in heads.items():
 # ## What to take away {#take-away}
 #
 # - Quadratic in the length: the time of both, and the memory of the one that keeps the weights.
-# - The fused kernel saves memory by computing twice what it does not keep. The output is the same.
+# - The fused kernel saves memory by computing again what it does not keep. The output is the same.
 # - You need the table only if you want to look at the weights. That is why [`MultiHeadAttention`](../chapters/multi_head.md#module) writes it out only when asked.
 #
 # ## Try it yourself {#try}
 #
 # Download the notebook and change one thing at a time:
 #
-# - Measure `fused_attention` with `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"}, then with a `causal_mask` of size $n$ handed in. Expect the same memory and less time from the first, because it can skip the hidden half. With the second the exponent rises to about 1.4: the mask is itself a table of $n \times n$.
-# - Measure the forward pass alone, under `torch.no_grad()`. Expect two tables in place of three for the written-out way, and the same exponent.
+# - Measure `fused_attention` with `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"}, then with a `causal_mask` of size $n$ handed in. Expect the same memory and less time from the first, because it can skip what is hidden. With the second the exponent rises: the mask is itself a table of $n \times n$.
+# - Measure the forward pass alone, under `torch.no_grad()`. Expect fewer tables for the written-out way, and the same exponent.
 #
 # ## Where next {#next}
 #

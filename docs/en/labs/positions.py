@@ -214,7 +214,7 @@ plot.lines(
 #
 # Download the notebook and change one thing at a time:
 #
-# - Train with 12 tokens in place of 24. Expect the sine code to break down earlier, and a random start to help much less: 96 tokens are now eight times as many as it has met at once.
+# - Train with half as many tokens, 12 in place of 24. Expect the sine code to break down earlier, and a random start to help much less: 96 tokens are now eight times as many as it has met at once.
 # - Hide what comes later, with `self.layer(x, is_causal=True)`{.text}. Expect the models with positions to keep their first 24 right, and the random start to be right almost throughout: the later keys can no longer interfere. The model without positions gets a little better too, since the first tokens now have fewer to choose from.
 #
 # ## Where next {#next}

@@ -125,7 +125,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# The recurrent networks do small steps one after the other: twice the length, about twice the time. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, so that far enough out it falls behind. A single core is at work here. Attention benefits more from extra cores or a GPU.
+# The recurrent networks do small steps one after the other: their time grows along with the length. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, so that far enough out it falls behind. A single core is at work here. Attention benefits more from extra cores or a GPU.
 #
 # ## A task for attention: find the marked token {#find}
 #
@@ -215,7 +215,7 @@ middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
 plot.lines(found, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
-# One number for each sixth of the distances. Attention and the GRU find the token wherever it stands, so that their lines lie on one another: `min(found["attention"] + found["GRU"]) > 0.95`. The LSTM is on its way. The plain RNN guesses, one in eight, even where the token is near: `max(found["RNN"]) < 0.25`.
+# The distances are cut into six parts, and there is a number for each. Attention and the GRU find the token wherever it stands, so that their lines lie on one another: `min(found["attention"] + found["GRU"]) > 0.95`. The LSTM is on its way. The plain RNN guesses, one in eight, even where the token is near: `max(found["RNN"]) < 0.25`.
 #
 # So "recurrent networks forget" does not describe it. With gates they can keep a token for as long as it takes. And the task suits attention: what it has to learn is to look for the mark, and it has every token at hand when the question comes.
 #
@@ -269,7 +269,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# The plain RNN is where it was: nothing arrives from afar, so there was nothing to learn from. The GRU and the LSTM have changed: `after["GRU"][-1] > 1e6 * before["GRU"][-1]`. How could they learn it, with so little to start from? Some of the marks stood near the end, and from there a gradient did arrive. It taught them to keep a marked token, and what is kept for ten tokens can be kept for fifty. Attention had the short way from the start, and has learned to give it weight.
+# The plain RNN is where it was: nothing arrives from afar, so there was nothing to learn from. The GRU and the LSTM have changed: `after["GRU"][-1] > 1e6 * before["GRU"][-1]`. How could they learn it, with so little to start from? Some of the marks stood near the end, and from there a gradient did arrive. It taught them to keep a marked token, and what is kept for a few tokens can be kept for many. Attention had the short way from the start, and has learned to give it weight.
 #
 # ## What to take away {#take-away}
 #
@@ -282,8 +282,8 @@ plot.lines(
 #
 # Download the notebook and change one thing at a time:
 #
-# - Open the LSTM's forget gate before training: in `train`{.text}, under `torch.no_grad()`, set `model.core.bias_ih_l0[10:20]`{.text} to 3. Expect it to find every token.
-# - Train on far marks only: keep the samples with `distance > 30`{.text}. Expect attention not to mind. The LSTM is left guessing, and the GRU gets about half: the near marks were what they learned from.
+# - Open the LSTM's forget gate before training: in `train`{.text}, under `torch.no_grad()`, write `model.core.bias_ih_l0[10:20] = 3`{.text}. Expect it to find every token.
+# - Train on far marks only: keep the samples with `distance > 30`{.text}. Expect attention not to mind. The LSTM is left guessing, and the GRU does far worse: the near marks were what they learned from.
 #
 # ## Where next {#next}
 #

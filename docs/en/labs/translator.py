@@ -84,7 +84,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {'right' if said == numerals.to_english(n) else 'wrong'}   {said}")
 
 # %% [markdown]
-# The words sound like a number long before they are the right one. Short numbers come right first. What takes longest is what the two languages group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And a row of the same digit has to be counted.
+# The words sound like a number long before they are the right one. Short numbers come right first. What takes longest is what Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And a row of the same digit has to be counted.
 #
 # ### To the end {#end}
 
@@ -94,7 +94,7 @@ for step in range(500, 801, 100):
     print(f"{step:5}   {right[-1]:.1%}")
 
 # %% [markdown]
-# The rest is polish. The learning rate has been falling since the first tenth; near the end the steps become so small that the weights settle.
+# The rest is polish. The learning rate has been falling for most of the time; near the end the steps become so small that the weights settle.
 
 # %%
 for step in range(900, run.steps + 1, 100):
@@ -196,7 +196,7 @@ for layer, seen in enumerate(weights.memory, 1):
 # %% [markdown]
 # In the last layer heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it: whether 五 becomes "five" or "fifty" has to be read there. A row need not sum to 1: the last digit has no unit behind it, so the columns are averages over different words.
 #
-# The heads that look at their own side, by how far away the thing is that they look at; the first place may also be the one before, and then counts twice:
+# The heads that look at their own side, by how far away the thing is that they look at; the first place may also be the one before, and is then counted once more:
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
@@ -327,7 +327,7 @@ compare(no_residual)
 #
 # - Train a model of your own on the command line: `python -m headwise.models.translator train --seed 1`{.text}. Stop it with Ctrl-C and go on with `--resume`{.text}: the weights come out the same, to the last bit.
 # - Put one head in place of four (`translator.MODEL`) and compare at 300 steps. Expect less of a difference than you might think: the number of parameters stays, and for this task one wide head learned about as well in our trial.
-# - Leave out all of 七亿: add `range(700_000_000, 800_000_000)` to the ranges in `src/headwise/models/translator_training.py` and train. The model then never meets 七 before 亿. In our trial it still translated all of 1000 such numbers: what it had learned about 七 and about 亿 was enough.
+# - Leave out all of 七亿: add `range(700_000_000, 800_000_000)` to the ranges in `src/headwise/models/translator_training.py` and train. The model then never meets 七 before 亿. In our trial it still got every such number right: what it had learned about 七 and about 亿 was enough.
 # - Ask for a spelling that speech uses: `python -m headwise.models.translator translate 两万五`{.text}. It is refused, with a reason. Why would it be a bad idea to let the model guess?
 #
 # ## Where next {#next}

@@ -176,8 +176,8 @@ for name, costs in heads.items():
 #
 # 下载笔记本，一次只改一处：
 #
-# - 给 `fused_attention` 加上 `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"} 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者内存不变，时间少一些，因为被遮住的一半可以跳过；后者的指数升到 1.4 左右，因为掩码本身就是一张 $n \times n$ 的表。
-# - 只测前向，放在 `torch.no_grad()` 里。你会看到：逐行写出来的，三张表变成两张，指数不变。
+# - 给 `fused_attention` 加上 `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"} 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者内存不变，时间少一些，因为被遮住的部分可以跳过；后者的指数会升高，因为掩码本身就是一张 $n \times n$ 的表。
+# - 只测前向，放在 `torch.no_grad()` 里。你会看到：逐行写出来的，表少了，指数不变。
 #
 # ## 接下来 {#next}
 #

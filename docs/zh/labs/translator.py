@@ -84,7 +84,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {'right' if said == numerals.to_english(n) else 'wrong'}   {said}")
 
 # %% [markdown]
-# 译文早早就像个数了，离对还远得很。短的数最先译对。最费时间的是两种语言分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
+# 译文早早就像个数了，离对还远得很。短的数最先译对。最费时间的是中文和英文分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
 #
 # ### 学到底 {#end}
 
@@ -94,7 +94,7 @@ for step in range(500, 801, 100):
     print(f"{step:5}   {right[-1]:.1%}")
 
 # %% [markdown]
-# 剩下的是打磨。训练过了最初的十分之一，学习率就一路下降；到了末尾，步子小得让权重安定下来。
+# 剩下的是打磨。学习率在大部分时间里都在下降；到了末尾，步子小得让权重安定下来。
 
 # %%
 for step in range(900, run.steps + 1, 100):
@@ -114,7 +114,7 @@ plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chine
 #
 # ## 从没见过的数 {#unseen}
 #
-# 现在数个大的：10 000 个留出的数；再从三个区间里各取 1000 个，这三个区间里的数一个也没有学过。
+# 现在数个大的：10 000 个留出的数；再从三个区间里各取 1000 个，这些区间里的数一个也没有学过。
 
 # %%
 counts = accuracy(run.model, 10_000)
@@ -175,7 +175,7 @@ for text in ("三千五百二十四", "二十三万五千"):
 #
 # ## 每个头在做什么 {#heads}
 #
-# 取所有像“三千五百二十四”这样的数：四位，每位从 2 到 9。它们的词和字总在相同的位置上，权重可以直接平均。对看原文的每个头，问三件事：写数字的词时，看那个数字看了多少？看数字后面的单位看了多少？写单位的词时，看那个单位看了多少？
+# 取所有像“三千五百二十四”这样的数：四位，每位从 2 到 9。它们的词和字总在相同的位置上，权重可以直接平均。对看原文的每个头，问这样几件事：写数字的词时，看那个数字看了多少？看数字后面的单位看了多少？写单位的词时，看那个单位看了多少？
 
 # %%
 numbers = [n for n in range(2222, 10_000) if not {"0", "1"} & set(str(n))]
@@ -196,7 +196,7 @@ for layer, seen in enumerate(weights.memory, 1):
 # %% [markdown]
 # 最后一层的第 2、3 个头看数字。第 4 个头，还有第一层的第 1 个头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。一行加起来不必是 1：最后一个数字后面没有单位，几列是对不同的词取的平均。
 #
-# 再看那些只看自己这一边的头，按所看之处的远近来分；第一个位置也可能恰好是前一个，那就算了两次：
+# 再看那些只看自己这一边的头，按所看之处的远近来分；第一个位置也可能恰好是前一个，那就又算了一遍：
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
@@ -327,7 +327,7 @@ compare(no_residual)
 #
 # - 在命令行里训练一个你自己的模型：`python -m headwise.models.translator train --seed 1`{.text}。用 Ctrl-C 打断，再用 `--resume`{.text} 接着训练，得到的权重逐位相同。
 # - 把四个头换成一个头（`translator.MODEL`），训练 300 步来比较。差别会比你想的小：参数一个不少，而对这个任务，我们试下来，一个宽的头学得差不多一样好。
-# - 把整个“七亿”也留出来：在 `src/headwise/models/translator_training.py` 的区间里加上 `range(700_000_000, 800_000_000)`，再训练。这样模型从没见过“亿”前面的“七”。我们试下来，1000 个这样的数它全都译对了：单知道“七”、单知道“亿”，就够了。
+# - 把整个“七亿”也留出来：在 `src/headwise/models/translator_training.py` 的区间里加上 `range(700_000_000, 800_000_000)`，再训练。这样模型从没见过“亿”前面的“七”。我们试下来，这样的数它照样全都译对了：单知道“七”、单知道“亿”，就够了。
 # - 试试口语里的说法：`python -m headwise.models.translator translate 两万五`{.text}。它会拒绝，并说明理由。为什么让模型去猜不是个好主意？
 #
 # ## 接下来 {#next}
