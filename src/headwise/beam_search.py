@@ -83,7 +83,7 @@ def beam_search(
         best, rows, chosen = _likeliest(logits, totals, width)
         tokens = torch.cat((tokens[rows], chosen[:, None]), dim=1)
 
-        done = (chosen == eos) | (length == max_new)
+        done = (chosen == eos) | bool(length == max_new)
         for row, total in zip(tokens[done], best[done], strict=True):
             finished.append(Beam(row[len(prompt) :].tolist(), score(total.item(), length)))
         finished = sorted(finished, key=lambda beam: -beam.score)[:width]

@@ -92,6 +92,7 @@ def one_round(
     """
     _check(target, draft, "tokens", tokens, ahead, choice, device)
     check_model("draw", draw)
+    ahead = int(ahead)
 
     def probabilities(logits: Tensor, so_far: list[int]) -> Tensor:
         return choice.probabilities(logits[None], torch.tensor([so_far]).to(logits.device))[0]

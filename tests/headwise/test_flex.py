@@ -90,3 +90,8 @@ def test_axes_that_are_neither_two_nor_four_are_refused(shape: tuple[int, ...]) 
 def test_sizes_that_are_not_those_of_scores_are_refused() -> None:
     with pytest.raises(ValueError, match=r"scores: got \(2, 3\), expected the sizes \(batch"):
         from_mask_mod(causal(), (2, 3))
+
+
+def test_path_without_a_mask_sees_everything() -> None:
+    Q, K, V = torch.randn(3, 2, 2, 5, 8)
+    torch.testing.assert_close(flex_attention(Q, K, V), fused_attention(Q, K, V))

@@ -41,6 +41,7 @@ RIGHT: Table = {
     ),
     "timing.own_device": lambda: Call(timing.own_device, {}),
     "timing.peak_bytes": lambda: Call(timing.peak_bytes, {"step": list, "device": CPU}),
+    "timing.usual_dtype": lambda: Call(timing.usual_dtype, {"device": CPU}),
     "timing.seconds": lambda: Call(timing.seconds, {"step": list, "device": CPU, "repetitions": 1}),
     "timing.table": lambda: Call(
         timing.table,
