@@ -196,10 +196,10 @@ def _what_follows(claim: Claim, counters: Counters) -> Iterator[Guess]:
     if at_start and claim.reads[0].value >= 2:
         # The questions q1-…, q2-… of a page that says how many it has.
         for begin in dict.fromkeys(m[1] for one in below if (m := re.match(r"([a-z]+)\d", one))):
-            yield Guess(f"sections('{begin}[0-9]')", LIKELY, "the sections of the page")
+            how = LIKELY if claim.start else SURE  # the description begins with it
+            yield Guess(f"sections('{begin}[0-9]')", how, "the sections of the page")
         yield Guess("sections()", LIKELY, "the sections of the page")
-        for last in below[-1:]:
-            yield Guess(f"sections('(?!{last})')", LIKELY, "the sections but the last")
+        yield Guess(f"sections('(?!{''.join(below[-1:])})')", LIKELY, "the sections but the last")
 
 
 def _from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:

@@ -264,11 +264,13 @@ def test_description_and_heading_are_read(bound: Site) -> None:
     assert [one.line for one in found] == [2, 5]
 
 
-def test_page_that_is_still_to_do_is_not_judged_until_it_has_a_file(site: Site) -> None:
+def test_page_that_is_still_to_do_is_not_judged_until_a_number_is_bound(site: Site) -> None:
     site.configure(CONFIG + 'unbound = ["README.md"]\n')
     assert site.page("There are 4 heads.\n") == []
-    site.write("docs/bindings/README.toml", "")
-    assert len(site.page("There are 4 heads.\n")) == 1
+    site.write("docs/bindings/README.toml", "[a]\n'$x$' = 'term()'\n")
+    assert site.page("There are 4 heads.\n") == []  # a formula is no number
+    site.write("docs/bindings/README.toml", '[""]\n"4 heads" = "len([])"\n')
+    assert "len([]) is 0" in site.page("There are 4 heads.\n")[0].message
 
 
 def test_lab_is_judged_beside_its_cells(bound: Site) -> None:
