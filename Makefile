@@ -3,8 +3,8 @@
 # make check  runs what your edit touches           make drill  breaks things and counts what is caught
 # make bench  measures, as ratios
 #
-# What was proved before, and of which nothing has changed, is not proved again; in CI, and with
-# make test AGAIN=1, everything is. make check compares with the last commit, or with SINCE=main.
+# What was proved or passed before, and of which nothing has changed, is not run again; in CI, and
+# with make test AGAIN=1, everything is. make check compares with the last commit, or with SINCE=main.
 
 BIN := .venv/bin
 PYTHON ?= python3
