@@ -108,7 +108,7 @@ def fused_attention(
     )
 
 
-LONG = 512  # from here on a mask (query, key) costs more than wider vectors
+LONG = 512  # from here on a mask of queries by keys costs more than wider vectors
 
 
 def _hides_keys_of_long(

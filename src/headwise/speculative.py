@@ -100,7 +100,7 @@ def one_round(
     text = [int(token) for token in tokens]
     q = []  # of each guess, how likely the draft was to make it and every other
     for _ in range(ahead):
-        q.append(probabilities(_logits("draft", draft, text, device)[-1], text))  # (vocab,) each
+        q.append(probabilities(_logits("draft", draft, text, device)[-1], text))
         text.append(draw(q[-1]))
 
     logits = _logits("target", target, text, device)[len(tokens) - 1 :]  # (ahead + 1, vocab)
