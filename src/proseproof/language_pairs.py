@@ -31,11 +31,11 @@ def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
     """Where the two pages of a pair differ."""
     found: list[Finding] = []
     languages = tuple(settings.languages)
+    for what, paired in (("blocks", _blocks), ("outputs", _outputs)):
+        found += _differ(what, page, other, paired(page, other), paired(other, page))
     for what, items in (
         ("headings", _headings),
-        ("blocks", _blocks),
         ("shape comments", _shape_comments),
-        ("outputs", _outputs),
         ("listings", _listings),
         ("fences that are not code", _plains),
         ("shape tables", _tables),
@@ -43,7 +43,11 @@ def compare(settings: Settings, page: Page, other: Page) -> list[Finding]:
     ):
         found += _differ(what, page, other, items(page), items(other))
     found += _differ(
-        "drawings", page, other, _drawings(page, languages), _drawings(other, languages)
+        "drawings",
+        page,
+        other,
+        _drawings(page, other, languages),
+        _drawings(other, page, languages),
     )
     found += _differ(
         "figures", page, other, _links(page, True, languages), _links(other, True, languages)
@@ -80,10 +84,71 @@ def tree_of(code: str) -> str:
         return code
 
 
-def _blocks(page: Page) -> list[Item]:
+HAN = re.compile(r"[\u4e00-\u9fff]")
+FIGURE = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?|\b(?:True|False|None|nan|inf)\b")
+
+
+class _Wordless(ast.NodeTransformer):
+    """Takes the words out of a program, and leaves what they are put together with."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def _hidden(self, text: str, parts: list[str]) -> ast.Constant:
+        self.words.append(text)
+        return ast.Constant(f"{sorted(FIGURE.findall(text))} {sorted(parts)}")
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:
+        """What is put in may come in another order, as words do."""
+        text = "".join(str(one.value) for one in node.values if isinstance(one, ast.Constant))
+        return self._hidden(
+            text, [ast.dump(one) for one in node.values if not isinstance(one, ast.Constant)]
+        )
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if not isinstance(node.value, str):
+            return node
+        return self._hidden(node.value, re.findall(r"\{[^{}]*\}|%[-+.\d]*[a-z]", node.value))
+
+
+@functools.lru_cache(maxsize=1024)
+def _wordless(code: str) -> tuple[str, tuple[str, ...]]:
+    """The syntax tree without its strings' words, and these."""
+    taker = _Wordless()
+    try:
+        return ast.dump(taker.visit(ast.parse(code))), tuple(taker.words)
+    except SyntaxError:
+        return code, ()
+
+
+def same_program(code: str, other: str) -> bool:
+    """Whether two programs differ in nothing but strings in Chinese on one side alone."""
+    (left, words), (right, others) = _wordless(code), _wordless(other)
+    return left == right and all(
+        one == two or bool(HAN.search(one)) is not bool(HAN.search(two))
+        for one, two in zip(words, others, strict=True)
+    )
+
+
+def _shared(code: str, others: list[str]) -> str:
+    """A syntax tree that this program and its translation have in common."""
+    tree = tree_of(code)
+    if tree in map(tree_of, others):
+        return tree
+    return min([tree, *(tree_of(one) for one in others if same_program(code, one))])
+
+
+def _trees(page: Page, twin: Page) -> list[str]:
+    """What has to be equal of each block."""
+    others = [one.code for one in twin.blocks if one.language == "python"]
+    return [
+        _shared(one.code, others) if one.language == "python" else one.code for one in page.blocks
+    ]
+
+
+def _blocks(page: Page, twin: Page) -> list[Item]:
     items = []
-    for block in page.blocks:
-        tree = tree_of(block.code) if block.language == "python" else block.code
+    for block, tree in zip(page.blocks, _trees(page, twin), strict=True):
         marks = (block.language, block.silent, block.skip is None, block.raises)
         shown = f"```{block.language} {block.info}".rstrip() + "\n" + block.code
         key = (_section(page, block.line), tree, marks, _attributes(block))
@@ -104,9 +169,16 @@ def _shape_comments(page: Page) -> list[Item]:
     return items
 
 
-def _outputs(page: Page) -> list[Item]:
-    outputs = [block.output for block in page.blocks if block.output is not None]
-    return [Item(one.line, one.text, one.text.split()) for one in outputs]
+def _outputs(page: Page, twin: Page) -> list[Item]:
+    """What is printed; of a translated block, the numbers in it."""
+    items = []
+    codes = {tree_of(block.code) for block in twin.blocks}
+    for block in page.blocks:
+        if (shown := block.output) is not None:
+            same = tree_of(block.code) in codes
+            key = shown.text.split() if same else sorted(FIGURE.findall(shown.text))
+            items.append(Item(shown.line, shown.text, key))
+    return items
 
 
 def _listings(page: Page) -> list[Item]:
@@ -175,12 +247,13 @@ def _links(page: Page, figure: bool, languages: tuple[str, ...]) -> list[Item]:
     ]
 
 
-def _drawings(page: Page, languages: tuple[str, ...]) -> list[Item]:
+def _drawings(page: Page, twin: Page, languages: tuple[str, ...]) -> list[Item]:
     """What draws each figure of the page, and into which file."""
+    others = [expression for block in twin.blocks for _, expression, _ in block.figures]
     return [
-        Item(line, f"{expression} {path}", (tree_of(expression), _neutral(path, languages)))
+        Item(line, f"{code} {path}", (_shared(code, others), _neutral(path, languages)))
         for block in page.blocks
-        for line, expression, path in block.figures
+        for line, code, path in block.figures
     ]
 
 

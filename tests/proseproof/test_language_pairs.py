@@ -110,6 +110,61 @@ def test_difference_is_caught_and_shown(
     assert any(finding.message.startswith(what) and finding.detail for finding in findings)
 
 
+WORDS = """
+# {title} {{#one}}
+
+```python
+def twice(n):
+    {doc}
+    return 2 * n
+
+
+heads = 3
+print({printed})
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+{output}
+```
+"""
+ENGLISH = {
+    "title": "One",
+    "doc": '"""Give 2 times n."""',
+    "printed": 'f"all {heads} heads give {twice(heads)}"',
+    "output": "all 3 heads give 6",
+}
+CHINESE = {
+    "title": "一",
+    "doc": '"""给出 n 的 2 倍。"""',
+    "printed": 'f"得到 {twice(heads)}，来自全部 {heads} 个头"',
+    "output": "得到 6，来自全部 3 个头",
+}
+
+
+def test_what_a_block_says_may_be_translated(site: Site) -> None:
+    site.pair(WORDS.format(**CHINESE), WORDS.format(**ENGLISH))
+    assert site.proof("docs/zh/x.md").pair() == site.proof("docs/en/x.md").pair() == []
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("doc", "2 倍", "3 倍"),
+        ("doc", "给出 n 的 2 倍。", "Return 2 times n."),
+        ("printed", "{heads}", "{heads + 1}"),
+        ("printed", "{heads} 个头", "3 个头"),
+        ("printed", "得到", "7 得到"),
+        ("output", "6", "7"),
+    ],
+)
+def test_translated_block_is_the_same_program(site: Site, part: str, old: str, new: str) -> None:
+    assert old in CHINESE[part]
+    changed = {**CHINESE, part: CHINESE[part].replace(old, new)}
+    site.pair(WORDS.format(**changed), WORDS.format(**ENGLISH))
+    assert site.proof("docs/zh/x.md").pair() != []
+
+
 def test_differences_stand_side_by_side(pair: Site) -> None:
     pair.write("docs/en/x.md", EN.replace("n = 3\n", "n = 4\n"))
     (finding,) = pair.proof("docs/en/x.md").pair()
