@@ -70,6 +70,8 @@ def check_whole(name: str, x: int, least: int, most: int, expected: str = "a who
 
     NumPy's narrow and unsigned ones run over in silence: np.uint8(3) - np.uint8(5) is 254.
     """
+    if type(x) is int and least <= x <= most:
+        return
     if isinstance(x, torch.SymInt) or (isinstance(x, Tensor) and being_traced()):
         return  # the size of an axis, of which a trace knows no value
     if isinstance(x, bool) or not isinstance(x, int | numbers.Integral):
@@ -102,7 +104,7 @@ def check_divides(
     num_heads: int, d_model: int, *, name: str = "num_heads", width: str = "d_model"
 ) -> None:
     """num_heads divides d_model, so that each head gets a whole number of columns."""
-    check_widths(**{name: num_heads})
+    check_whole(name, num_heads, 1, WIDEST)
     if d_model % num_heads:
         raise ValueError(f"{name}: got {num_heads}, expected a divisor of {width} = {d_model}")
 

@@ -23,7 +23,11 @@ class Places(NamedTuple):
 
 
 def find_places(
-    query: Tensor, key: Tensor, cache: KeyValueCache | None, given: Tensor | None
+    query: Tensor,
+    key: Tensor,
+    cache: KeyValueCache | None,
+    given: Tensor | None,
+    keys_matter: bool = True,
 ) -> Places:
     """The places of a call: those that the caller gave, and otherwise 0, 1, 2, …
 
@@ -34,11 +38,13 @@ def find_places(
     if cache is not None and growing:
         before, held = cache.length, cache.held(seq_len)
     total = before + key.size(1)
-    keys = torch.arange(total, device=query.device)  # (total,)
     queries = torch.arange(total - seq_len, total, device=query.device) if given is None else given
+    earlier = None if cache is None or key is not query else cache.positions
+    if not keys_matter and (key is not query or (given is None and earlier is None)):
+        return Places(queries)
+    keys = torch.arange(total, device=query.device)  # (total,)
     if key is not query:
         return Places(queries, keys)
-    earlier = None if cache is None else cache.positions
     if given is None and earlier is None:
         return Places(queries, keys if held is None else keys[held], held)
     earlier = keys[:before] if earlier is None else earlier[..., :before]

@@ -91,6 +91,19 @@ def fused_attention(
     """
     check_attention(Q, K, V, mask, bias, dropout, may_share=True)
     check_flags(is_causal=is_causal)
+    return _fused_attention(Q, K, V, mask, bias, dropout, is_causal)
+
+
+def _fused_attention(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    dropout: float,
+    is_causal: bool,
+) -> Tensor:
+    """`fused_attention` of what is known to fit."""
     query, key = Q.size(-2), K.size(-2)
     if query == 1:
         is_causal = False  # the last query sees every key
@@ -103,9 +116,14 @@ def fused_attention(
     if bias is not None:
         bias = bias if mask is None else torch.where(mask, bias, -torch.inf)
         mask = bias.to(Q.dtype)
-    return F.scaled_dot_product_attention(
-        Q, K, V, mask, dropout, is_causal, enable_gqa=_is_grouped(Q, K)
-    )
+    if not _is_grouped(Q, K):
+        return F.scaled_dot_product_attention(Q, K, V, mask, dropout, is_causal)
+    if query == 1 and (mask is None or mask.dim() < 3 or mask.size(-3) == 1):
+        # The single queries of a group are to its keys what several queries of one head are.
+        groups = Q.reshape(Q.size(0), K.size(1), -1, Q.size(3))  # (batch, num_kv_heads, group, d_k)
+        out = F.scaled_dot_product_attention(groups, K, V, mask, dropout)
+        return out.reshape(Q.size(0), Q.size(1), 1, V.size(3))  # (batch, num_heads, 1, d_v)
+    return F.scaled_dot_product_attention(Q, K, V, mask, dropout, is_causal, enable_gqa=True)
 
 
 LONG = 512  # from here on a mask of queries by keys costs more than wider vectors

@@ -79,7 +79,7 @@ class Block(nn.Module):
             if activation == "swiglu"
             else FeedForward(self.d_model, d_ff, dropout=dropout, activation=activation, bias=bias)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(
         self,

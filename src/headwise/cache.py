@@ -102,8 +102,14 @@ class KeyValueCache:
         """How many positions have been seen: where the next one of a growing cache will stand."""
         if self.K is None:
             return 0
-        check_shape("cache", self.K, ("batch", "num_kv_heads", "key_len", "d_k"))
+        if self._by_hand:
+            check_shape("cache", self.K, ("batch", "num_kv_heads", "key_len", "d_k"))
         return self.K.size(2) if self.window is None else self._seen
+
+    @property
+    def _by_hand(self) -> bool:
+        """Whether somebody has put another K or V here than `keep` did."""
+        return self.K is not self._room[1] or self.V is not self._room[2]
 
     def held(self, seq_len: int) -> Tensor | None:
         """Which positions `recall` will give, in its order, for so many new ones: (key_len,).
@@ -133,8 +139,10 @@ class KeyValueCache:
         positions are those of the query, which new keys of its own stand at as well.
         """
         _check_layer(layer)
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            check_shape(name, x, ("batch", "length", "width"))
+        check_shape("query", query, ("batch", "length", "width"))
+        for name, x in (("key", key), ("value", value)):
+            if x is not query:
+                check_shape(name, x, ("batch", "length", "width"))
         if self.fixed is (key is query):
             raise ValueError(
                 "cache: got a fixed one for self-attention, whose key is its query, expected a "
@@ -173,11 +181,11 @@ class KeyValueCache:
         positions are those of all keys so far, if they are not 0, 1, 2, …
         """
         _check_layer(layer)
-        check_input("K", K, ("batch", layer.num_kv_heads, "key_len", layer.d_k), layer.W_k)
-        check_input("V", V, (K.size(0), layer.num_kv_heads, K.size(2), layer.d_v), layer.W_v)
         pending = self._pending
-        if pending is None or pending.K is not K:
-            pending = _Pending(K, None, 0, K.size(2))  # by hand: all that there ever was
+        if pending is None or pending.K is not K or pending.V is not V:  # all that there ever was
+            check_input("K", K, ("batch", layer.num_kv_heads, "key_len", layer.d_k), layer.W_k)
+            check_input("V", V, (K.size(0), layer.num_kv_heads, K.size(2), layer.d_v), layer.W_v)
+            pending = _Pending(K, V, None, 0, K.size(2))
         if positions is not None:
             check_where("positions", positions, K.size(0), pending.seen, K)
         if self.window is not None and K.size(2) > self._slots():
@@ -192,10 +200,9 @@ class KeyValueCache:
 
     def copy(self) -> "KeyValueCache":
         """Another cache for the same layer that goes its own way: a call does not change both."""
-        other = KeyValueCache(
-            fixed=self.fixed, max_len=self.max_len, window=self.window, sinks=self.sinks
-        )
-        other.update(self)
+        other = KeyValueCache.__new__(KeyValueCache)
+        other.__dict__ = {**self.__dict__, "_room": (None, None, None), "_pending": None}
+        other._move_into(None if self._by_hand else self._room[0])
         return other
 
     def update(self, other: "KeyValueCache") -> None:
@@ -207,9 +214,7 @@ class KeyValueCache:
                 raise ValueError(f"other: got {name}={theirs}, expected {ours}, as here")
         self.K, self.V, self._seen, self.positions = other.K, other.V, other._seen, other.positions
         self._layer, self._source = other._layer, other._source
-        room, own_K, own_V = other._room
-        by_hand = other.K is not own_K or other.V is not own_V
-        self._move_into(None if by_hand else room)
+        self._move_into(None if other._by_hand else other._room[0])
 
     # Memory allocated ahead
 
@@ -244,18 +249,17 @@ class KeyValueCache:
         if slots is None or not _can_be_written(kept_K, kept_V, K, V):
             K = torch.cat((kept_K[:, :, :slot], K, kept_K[:, :, end:]), dim=2)
             V = torch.cat((kept_V[:, :, :slot], V, kept_V[:, :, end:]), dim=2)
-            self._pending = _Pending(K, None, before, seen)
+            self._pending = _Pending(K, V, None, before, seen)
             return K, V
-        room, own_K, own_V = self._room
-        by_hand = self.K is not own_K or self.V is not own_V
-        if room is None or by_hand or not room.is_free(self, before):
+        room = self._room[0]
+        if room is None or self._by_hand or not room.is_free(self, before):
             room = _Room(kept_K, kept_V, K, V, slots)
-        room.K[:, :, slot:end] = K
-        room.V[:, :, slot:end] = V
+        room.K.narrow(2, slot, K.size(2)).copy_(K)
+        room.V.narrow(2, slot, V.size(2)).copy_(V)
         room.written = seen
         used = min(seen, slots)
-        K, V = room.K[:, :, :used], room.V[:, :, :used]
-        self._pending = _Pending(K, room, before, seen)
+        K, V = room.K.narrow(2, 0, used), room.V.narrow(2, 0, used)
+        self._pending = _Pending(K, V, room, before, seen)
         return K, V
 
     def _move_into(self, room: "_Room | None") -> None:
@@ -271,8 +275,9 @@ class KeyValueCache:
         K, V = cast(Tensor, self.K), cast(Tensor, self.V)  # whoever set them by hand
         if self._layer is not None and self._layer() is not layer:
             raise ValueError("cache: got one that another layer filled, expected this layer's own")
-        check_shape("cache", K, ("batch", layer.num_kv_heads, "key_len", layer.d_k))
-        check_shape("cache", V, (K.size(0), layer.num_kv_heads, K.size(2), layer.d_v))
+        if self._by_hand or self._layer is None:
+            check_shape("cache", K, ("batch", layer.num_kv_heads, "key_len", layer.d_k))
+            check_shape("cache", V, (K.size(0), layer.num_kv_heads, K.size(2), layer.d_v))
         if K.size(0) != key.size(0):
             raise ValueError(f"cache: got one of batch {K.size(0)}, expected batch {key.size(0)}")
         if self.fixed and K.size(2) != key.size(1):
@@ -307,7 +312,8 @@ class _Pending(NamedTuple):
     """What `recall` gave, and what the cache will be if `keep` gets it back."""
 
     K: Tensor
-    room: "_Room | None"  # in which K lies
+    V: Tensor
+    room: "_Room | None"  # in which they lie
     before: int  # positions seen before the call
     seen: int  # and after it
 

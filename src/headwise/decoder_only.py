@@ -130,7 +130,7 @@ class DecoderOnly(Writer):
         self.max_len = int(max_len) if positions in ("learned", "sinusoidal") else None
         self.embedding = nn.Embedding(vocab, d_model)
         self.position_embedding = None if self.max_len is None else nn.Embedding(max_len, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
         self.norm = make_norm(norm, d_model, eps=eps, bias=bias)
         self.W_vocab = nn.Linear(d_model, vocab, bias=False)
         self._initialise(positions)

@@ -60,7 +60,7 @@ class FeedForward(nn.Module):
         self.d_model, self.d_ff, self.activation = d_model, d_ff, activation
         self.W_1 = nn.Linear(d_model, d_ff, bias=bias)
         self.W_2 = nn.Linear(d_ff, d_model, bias=bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, seq_len, d_model), each position worked on by itself: same shape."""
@@ -96,7 +96,7 @@ class SwiGLU(nn.Module):
         self.W_gate = nn.Linear(d_model, d_ff, bias=bias)
         self.W_1 = nn.Linear(d_model, d_ff, bias=bias)
         self.W_2 = nn.Linear(d_ff, d_model, bias=bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, seq_len, d_model), each position worked on by itself: same shape."""

@@ -29,7 +29,7 @@ class Writer(nn.Module):
     hidden: Callable[..., Tensor]
     new_cache: Callable[..., list[KeyValueCache]]
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def generate(
         self,
         prompts: Sequence[Sequence[int]],
@@ -77,20 +77,23 @@ class Writer(nn.Module):
         is_open = torch.ones(len(prompts), dtype=torch.bool, device=device)  # (batch,)
         for t in range(longest, end):
             start = cache[0].length if cache else 0
+            new = tokens[:, start:t]  # (batch, t - start)
             x = model.hidden(
-                tokens[:, start:t].clamp(min=0),
+                new.clamp(min=0) if ragged or eos >= 0 else new,  # -1 stands where nothing does
                 None if mask is None else mask[..., :t],
                 positions=None if positions is None else positions[:, start:t],
                 cache=cache,
             )
             chosen = choice(model.W_vocab(x[:, -1]), tokens[:, :t], generator)  # (batch,)
-            tokens[:, t] = chosen.where(is_open, -1)
-            is_open = is_open & (chosen != eos)
-            if not is_open.any():
-                break
+            tokens[:, t] = chosen
+            if eos >= 0:
+                tokens[:, t].masked_fill_(~is_open, -1)
+                is_open = is_open & (chosen != eos)
+                if not is_open.any():
+                    break
         return [[token for token in row if token >= 0] for row in tokens[:, longest:].tolist()]
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def beam_search(
         self,
         prompt: Sequence[int],

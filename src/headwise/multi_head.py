@@ -19,7 +19,7 @@ from headwise._check import (
     check_window,
 )
 from headwise._sight import Places, bias_of, find_places, see, with_sink
-from headwise.attention import attention, fused_attention
+from headwise.attention import _fused_attention, attention
 from headwise.cache import KeyValueCache
 from headwise.heads import merge_heads, share_heads, split_heads
 from headwise.masks import causal_mask, combine
@@ -179,7 +179,7 @@ class MultiHeadAttention(nn.Module):
             out, weights = attention(Q, K, V, mask, bias=bias, dropout=dropout)
             weights = weights[..., :key_len]  # without the sink's
         else:
-            out = fused_attention(Q, K, V, mask, bias=bias, dropout=dropout, is_causal=is_causal)
+            out = _fused_attention(Q, K, V, mask, bias, dropout, is_causal)
         out = self.W_o(merge_heads(out))  # (batch, seq_len, d_model)
 
         if cache is not None:
@@ -204,10 +204,10 @@ class MultiHeadAttention(nn.Module):
 
     def _turned(self, x: Tensor, norm: nn.Module | None, positions: Tensor | None) -> Tensor:
         """Queries or keys, normalised and turned; positions are 0, 1, 2, … by default."""
-        if positions is not None:
-            check_where("positions", positions, x.size(0), x.size(2), x)
         x = x if norm is None else norm(x)
         if self.rotary is None:
+            if positions is not None:
+                check_where("positions", positions, x.size(0), x.size(2), x)
             return x
         if positions is None:
             positions = torch.arange(x.size(2), device=x.device)  # (seq_len,)
@@ -218,9 +218,10 @@ class MultiHeadAttention(nn.Module):
         self, query: Tensor, key: Tensor, cache: KeyValueCache | None, positions: Tensor | None
     ) -> Places:
         """Where queries and keys stand, if that matters to this layer."""
-        if self.rotary is None and not self.alibi and self.window is None and self.sink is None:
+        keys_matter = self.alibi or self.window is not None or self.sink is not None
+        if self.rotary is None and not keys_matter:
             return Places()
-        return find_places(query, key, cache, positions)
+        return find_places(query, key, cache, positions, keys_matter)
 
     def _see(
         self, mask: Tensor | None, is_causal: bool, places: Places, cache: KeyValueCache | None
@@ -243,8 +244,9 @@ class MultiHeadAttention(nn.Module):
         positions: Tensor | None,
     ) -> None:
         check_input("query", query, ("batch", "seq_len", self.d_model), self.W_q)
-        check_input("key", key, (query.size(0), "key_len", self.key_dim), self.W_k)
-        check_input("value", value, (query.size(0), key.size(1), self.value_dim), self.W_v)
+        if key is not query or value is not query:  # or `project_keys` sees to it
+            check_input("key", key, (query.size(0), "key_len", self.key_dim), self.W_k)
+            check_input("value", value, (query.size(0), key.size(1), self.value_dim), self.W_v)
         check_flags(is_causal=is_causal, need_weights=need_weights)
         key_len = key.size(1)
         if cache is not None:

@@ -78,7 +78,8 @@ class Rotary(nn.Module):
             partner = x.roll(self.rotary_dim // 2, -1)  # (batch, num_heads, seq_len, rotary_dim)
         else:
             partner = torch.unflatten(x, -1, (-1, 2)).flip(-1).flatten(-2)
-        turned = (x * cos + partner * sin).to(x.dtype)  # (batch, num_heads, seq_len, rotary_dim)
+        turned = torch.addcmul(x * cos, partner, sin)  # (batch, num_heads, seq_len, rotary_dim)
+        turned = turned.to(x.dtype)
         return turned if rest is None else torch.cat((turned, rest), dim=-1)
 
     def _remembered(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
