@@ -20,7 +20,8 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
 from proseproof import report
-from proseproof.listings import ListingError, resolve
+from proseproof.listing_words import shown
+from proseproof.listings import ListingError
 from proseproof.settings import Settings
 from sitekit import (
     badge,
@@ -244,10 +245,11 @@ class Site:
 
         def listing(match: re.Match[str]) -> str:
             try:
-                text = resolve(self.root, match["spec"])
+                text = shown(self.settings, f"docs/{name}", match["spec"])
             except ListingError as error:
                 source = Path(config.docs_dir, name).read_text(encoding="utf-8")
-                self.problem(f"docs/{name}", lab_pages.line_of(source, match[0]), str(error))
+                said = ": ".join(filter(None, (str(error), error.remedy, error.detail)))
+                self.problem(f"docs/{name}", lab_pages.line_of(source, match[0]), said)
                 return match[0]
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 
