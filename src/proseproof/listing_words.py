@@ -21,7 +21,7 @@ from proseproof.messages import Finding
 from proseproof.page import Page
 from proseproof.settings import Settings
 
-NARROWEST = 72  # no listing is wrapped closer than this, however short its lines are
+NARROWEST = 88  # no listing is wrapped closer than this, however short its lines are
 DIRECTIVE = re.compile(r"(?:type|noqa|pragma|fmt|mypy|ruff|pylint|pyright)\b *(?::|$)")
 ITEM = re.compile(r"[-*] |\d+\. |>>> ")
 ARGUMENT = re.compile(r"\*{0,2}\w+: ")
@@ -276,6 +276,8 @@ def _figures(text: str) -> list[str]:
 
 def _is_code(text: str) -> bool:
     """True for a line of Python with a call in it, which is the same in every language."""
+    if re.search(r"\w \(", text):  # words, and a shape: `K (2, 3) and V (2, 3)` would parse
+        return False
     try:
         tree = ast.parse(text.rstrip("."))
     except (SyntaxError, ValueError):

@@ -33,7 +33,7 @@ def double(x, y=None):
 
 
 class Box:
-    """A box."""
+    """A box, and W (2, 3)."""
 
     def width(self):
         # ----
@@ -47,7 +47,7 @@ ZH = {
     "x: a number, or a list.": "x：一个数，或者一个列表。",
     "y: nothing.": "y：什么也不是。",
     "Half of it would be less.": "一半会更少。",
-    "A box.": "一个盒子。",
+    "A box, and W (2, 3).": "一个盒子，还有 W (2, 3)。",
     "as wide as can be": "要多宽有多宽",
 }
 DOUBLE = '''def double(x, y=None):
@@ -84,14 +84,16 @@ def _without_docstrings(code: str) -> str:
 
 def test_what_is_said_is_a_passage_and_code_is_none() -> None:
     assert [text for _, text in passages(SOURCE)] == [*ZH]
-    assert dict((text, line) for line, text in passages(SOURCE))["A box."] == 26
+    assert dict((text, line) for line, text in passages(SOURCE))["A box, and W (2, 3)."] == 26
 
 
 def test_words_are_translated_and_code_is_not() -> None:
     text = translated(SOURCE, ZH)
     assert DOUBLE in text
     assert "LIMIT = 3  # 不能再多" in text
-    assert '"""一个盒子。"""' in text and "# ----" in text and "# 要多宽有多宽" in text
+    assert (
+        '"""一个盒子，还有 W (2, 3)。"""' in text and "# ----" in text and "# 要多宽有多宽" in text
+    )
     assert _without_docstrings(text) == _without_docstrings(SOURCE)
 
 
@@ -101,7 +103,7 @@ def test_long_words_are_wrapped_where_the_language_lets_them() -> None:
     text = translated(code, {"Short.": long, "Also short.": long})
     lines = text.splitlines()
     assert lines[1].startswith('    """这') and lines[-2].startswith("    # ")
-    assert max(2 * len(line) - sum(sign < "\x80" for sign in line) for line in lines) <= 72
+    assert max(2 * len(line) - sum(sign < "\x80" for sign in line) for line in lines) <= 88
     assert not any(line.lstrip(" #").startswith(("，", "。")) for line in lines)
     assert text.count("(batch, num_heads, seq_len, d_k)") == 2  # a shape is not torn apart
     assert "".join(line.strip(' "#') for line in lines[1:4]).replace(" ", "") == long.replace(
