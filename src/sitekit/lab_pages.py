@@ -143,14 +143,14 @@ def load(path: Path, settings: Settings, inner: str, language: str, runner: Runn
         kept = {cell.code: cell.outputs for cell in record.cells}
         shown = [kept.get(records.code_hash(code), []) for code in codes]
     for cell, outputs in zip(code_cells, shown, strict=True):
-        cell.outputs = [nbformat.from_dict(spoken(output, language)) for output in outputs]
+        cell.outputs = [nbformat.from_dict(_spoken(output, language)) for output in outputs]
         cell.metadata = {}
     lab = _page(notebook, text)
     lab.made, lab.is_running = record.made, is_running
     return lab
 
 
-def spoken(output: dict[str, Any], language: str) -> dict[str, Any]:
+def _spoken(output: dict[str, Any], language: str) -> dict[str, Any]:
     """The output, with a figure's twin in its place if that speaks the page's language."""
     data = output.get("data")
     if data is None:

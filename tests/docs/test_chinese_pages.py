@@ -24,10 +24,9 @@ from torch import nn
 
 import headwise
 from headwise.models import translator
-from proseproof import records
 from proseproof.listing_words import passages, shown
 from proseproof.page_reader import read
-from sitekit.lab_pages import spoken
+from sitekit import lab_pages
 
 assert FOUND is not None
 SETTINGS = FOUND
@@ -168,10 +167,12 @@ class Shown:
         """What the cells of a lab show to Chinese readers."""
         if not self.page.is_lab:
             return
-        record = records.read(records.file_of(SETTINGS, self.path.removeprefix(f"{FOLDER}/")))
-        for block, cell in zip(self.page.blocks, record.cells if record else [], strict=False):
-            for output in cell.outputs:
-                yield block.line, spoken(output, "zh")
+        inner = self.path.removeprefix(f"{FOLDER}/")
+        with contextlib.suppress(lab_pages.LabError):  # reported where the lab is proved
+            lab = lab_pages.load(self.root / self.path, SETTINGS, inner, "zh", None)
+            for cell in lab.notebook.cells if lab.notebook else []:
+                for output in cell.get("outputs", []):
+                    yield lab_pages.line_of(self.page.text, cell.source), output
 
     def figures(self) -> Iterator[Said]:
         """Labels in figures, and what is read out in their place."""
