@@ -22,7 +22,7 @@ from mkdocs.structure.pages import Page
 from proseproof import report
 from proseproof.listing_words import shown
 from proseproof.listings import ListingError
-from proseproof.settings import Settings
+from proseproof.settings import Settings, SettingsError
 from sitekit import (
     badge,
     formulas,
@@ -128,7 +128,10 @@ class Site:
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         self.root = Path(config.config_file_path).parent
-        self.settings = Settings.load(self.root) or Settings(self.root)
+        try:
+            self.settings = Settings.load(self.root) or Settings(self.root)
+        except SettingsError as error:
+            raise PluginError(str(error)) from None
         self.docs_dir = config.docs_dir
         self.i18n = config.plugins["i18n"]
         if not self.i18n.building:
