@@ -78,7 +78,8 @@ EXCEPTIONS = {
     "softmax dropout logits autocast": "Chinese books write them so, and so does our glossary",
     "post pre Post Pre": "of post-LN and pre-LN, as the glossary has them",
     "bos eos pad": "the tokens that begin, end and fill up a sentence",
-    "cat sat mat dog": "words of example sentences",
+    "The cat sat mat dog": "words of example sentences",
+    "Add Norm": "of Add & Norm, as the paper and everybody calls it",
     "scores weights out": "what the code of attention calls its tensors, and so do diagrams",
 }
 ALLOWED = {word for words in EXCEPTIONS for word in words.split()}
@@ -118,9 +119,9 @@ class Shown:
         self.names = {name for code in codes for name in names_in(code)}
 
     def english(self, text: str, kind: str = "") -> list[str]:
-        """The words of a text that are neither names nor data; figures have no variables."""
+        """The words of a text that are neither names nor data; a lone label is no name."""
         text = re.sub(r"<\w+>|\\[nt]", " ", DOTTED.sub(" ", SHAPE.sub(" ", text)))
-        names = self.names if kind != "a figure" else set()
+        names = self.names if kind != "a figure" or re.search(rf"{HAN}|[=(]", text) else set()
         known = (names | ALLOWED | library_words()) - PLAIN_ENGLISH | self.data
         return [word for word in WORD.findall(text) if is_word(word) and word not in known]
 
