@@ -79,6 +79,7 @@ EXCEPTIONS = {
     "post pre Post Pre": "of post-LN and pre-LN, as the glossary has them",
     "bos eos pad": "the tokens that begin, end and fill up a sentence",
     "The cat sat mat dog": "words of example sentences",
+    "shows hides": "of 'True shows' and '1 hides', which the museum's functions take",
     "Add Norm": "of Add & Norm, as the paper and everybody calls it",
     "scores weights out": "what the code of attention calls its tensors, and so do diagrams",
 }
@@ -181,7 +182,7 @@ class Shown:
             if link.figure:
                 yield Said(link.line, "an alt text", re.sub(r"`[^`]*`|\$[^$]*\$", "", link.text))
                 file = (self.root / self.path).parent / link.target
-                if file.suffix == ".svg":
+                if file.suffix == ".svg" and file.is_file():
                     yield from labels(link.line, file.read_text(encoding="utf-8"))
         for line, output in self.cells():
             yield from labels(line, output.get("data", {}).get("image/svg+xml", ""))
