@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 from proseproof import shape_comments, shape_tables
 from proseproof.commands import complaint
-from proseproof.listings import ListingError, resolve
+from proseproof.listing_words import shown
+from proseproof.listings import ListingError
 from proseproof.messages import Finding
 from proseproof.page import Block, Page
 from proseproof.report import FenceEntry, ListingEntry
@@ -24,10 +25,11 @@ def check(proof: PageProof) -> list[Finding]:
     for listing in page.listings:
         verdict = "holds"
         try:
-            resolve(proof.settings.root, listing.spec)
+            shown(proof.settings, page.path, listing.spec)
         except ListingError as error:
             verdict = "fails"
-            found.append(Finding(page.path, listing.line, str(error)))
+            said = (str(error), error.detail, error.remedy)
+            found.append(Finding(page.path, listing.line, *said))
         proof.entry.listings.append(ListingEntry(listing.line, listing.spec, verdict))
     for plain in page.plains:
         verdict = "not code"

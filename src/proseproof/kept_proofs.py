@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 from proseproof import dependencies, mentions, shape_comments
 from proseproof.claims import Judge
 from proseproof.language_pairs import tree_of
-from proseproof.listings import ListingError, resolve
+from proseproof.listing_words import shown
+from proseproof.listings import ListingError
 from proseproof.quoted_code import own_code
 from proseproof.report import BlockEntry, ClaimEntry, FenceEntry, write_whole
 
@@ -185,9 +186,9 @@ def _parts(proof: PageProof) -> dict[str, str]:
     quoted = []
     for listing in page.listings:
         try:
-            quoted.append(resolve(settings.root, listing.spec))
+            quoted.append(shown(settings, page.path, listing.spec))
         except ListingError as error:
-            quoted.append(str(error))
+            quoted.append(f"{error} {error.detail}")
     words = sorted({word for span in proof.spans for word in re.findall(r"[\w.]+", span.text)})
     own = own_code(settings.root, settings.rewrite)
     mentioned = sorted(

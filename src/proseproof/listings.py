@@ -15,6 +15,8 @@ INCLUDE = re.compile(r'^--8<--\s+"(?P<spec>[^"]+)"\s*$')
 class ListingError(ValueError):
     """A listing names a file or a definition that is not there."""
 
+    detail = remedy = ""
+
 
 def _targets(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

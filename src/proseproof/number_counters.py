@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from proseproof import language_pairs, number_words
 from proseproof.bindings import Unbound
-from proseproof.listings import ListingError, resolve
+from proseproof.listing_words import shown
+from proseproof.listings import ListingError
 from proseproof.numbers import CODE, Claim, PageNumbers, Unit, sentence_at
 from proseproof.sentence_subjects import SPAN
 
@@ -159,7 +160,8 @@ class Counters:
         fences += [(one.line, one.text) for one in page.plains]
         for one in page.listings:
             with contextlib.suppress(ListingError):
-                fences.append((one.line, resolve(self.project.settings.root, one.spec)))
+                text = shown(self.project.settings, page.path, one.spec)
+                fences.append((one.line, text))
         below = [
             one
             for one in sorted(fences)

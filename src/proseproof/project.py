@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from proseproof import covered_ids, mentions, notation_table, translation_lock
+from proseproof import covered_ids, listing_words, mentions, notation_table, translation_lock
 from proseproof.bindings import Ledger
 from proseproof.execution import Run
 from proseproof.kept_proofs import FOLDER, Keeper
@@ -71,11 +71,12 @@ class Project:
 
 def check_project(project: Project) -> list[Finding]:
     """What no single page can tell: ids that nobody treats, words that nobody mentions,
-    entries of the lock and files of the ledger for pages that are gone."""
+    translations for listings that are gone, entries of the lock and files of the ledger too."""
     settings = project.settings
     pages = [project.page(path) for path in project.paths()]
     found = covered_ids.check_project(settings, pages) if settings.languages else []
     found += mentions.unused(settings, pages)
+    found += listing_words.check(settings, pages)
     found += notation_table.check(project)
     found += project.ledger.check([page.path for page in pages])
     known = {place[1] for page in pages if (place := settings.language(page.path))}

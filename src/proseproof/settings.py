@@ -68,6 +68,7 @@ class Settings:
     bindings: str = ""
     unbound: tuple[str, ...] = ()
     notation: str = ""
+    listings: dict[str, str] = field(default_factory=dict)
     report: str = ".cache/proseproof/report.json"
 
     @classmethod
@@ -96,7 +97,9 @@ class Settings:
                     f"[tool.proseproof] has no key {key!r}; known: {', '.join(known)}"
                 )
             values[key] = tuple(value) if isinstance(value, list) else value
-        return cls(root=root, **values)
+        loaded = cls(root=root, **values)
+        _ = loaded._listing_words  # what is wrong with them is wrong with every page
+        return loaded
 
     @cached_property
     def required_ids(self) -> list[str]:
@@ -122,6 +125,27 @@ class Settings:
             if not isinstance(meaning, str):
                 raise SettingsError(f"{self.mentioned}: {word} has a meaning in words")
         return found
+
+    @cached_property
+    def _listing_words(self) -> dict[str, dict[str, str]]:
+        found = {}
+        for language, name in self.listings.items():
+            if language not in self.languages:
+                raise SettingsError(
+                    f"[tool.proseproof] listings: there is no language {language!r}"
+                )
+            found[language] = table = _toml(self.root / name, name)
+            for text, words in table.items():
+                if not isinstance(words, str):
+                    raise SettingsError(f"{name}: {text!r} has a translation in words")
+        return found
+
+    def listing_words(self, path: str) -> tuple[str, dict[str, str]]:
+        """The table for the listings of a page, and what it holds; nothing without one."""
+        place = self.language(path)
+        if place is None or place[0] not in self.listings:
+            return "", {}
+        return self.listings[place[0]], self._listing_words[place[0]]
 
     @cached_property
     def keys(self) -> frozenset[str]:

@@ -79,6 +79,8 @@ def depends_on(project: Project, path: str) -> set[str]:
         found.add(project.settings.notation)
     if proof.page.is_lab:
         found.add(proof.record_file.relative_to(root).as_posix())
+    if proof.page.listings:
+        found.add(project.settings.listing_words(path)[0])
     return found | project.ledger.files(path)
 
 

@@ -20,8 +20,9 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
 from proseproof import report
-from proseproof.listings import ListingError, resolve
-from proseproof.settings import Settings
+from proseproof.listing_words import shown
+from proseproof.listings import ListingError
+from proseproof.settings import Settings, SettingsError
 from sitekit import (
     badge,
     formulas,
@@ -127,7 +128,10 @@ class Site:
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         self.root = Path(config.config_file_path).parent
-        self.settings = Settings.load(self.root) or Settings(self.root)
+        try:
+            self.settings = Settings.load(self.root) or Settings(self.root)
+        except SettingsError as error:
+            raise PluginError(str(error)) from None
         self.docs_dir = config.docs_dir
         self.i18n = config.plugins["i18n"]
         if not self.i18n.building:
@@ -244,10 +248,11 @@ class Site:
 
         def listing(match: re.Match[str]) -> str:
             try:
-                text = resolve(self.root, match["spec"])
+                text = shown(self.settings, f"docs/{name}", match["spec"])
             except ListingError as error:
                 source = Path(config.docs_dir, name).read_text(encoding="utf-8")
-                self.problem(f"docs/{name}", lab_pages.line_of(source, match[0]), str(error))
+                said = ": ".join(filter(None, (str(error), error.remedy, error.detail)))
+                self.problem(f"docs/{name}", lab_pages.line_of(source, match[0]), said)
                 return match[0]
             return "\n".join(match["indent"] + line if line else "" for line in text.splitlines())
 

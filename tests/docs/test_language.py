@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -186,6 +187,12 @@ def test_tidy_chinese_passes(text: str) -> None:
 
 def test_chinese_is_set_well() -> None:
     report(untidy(CHINESE))
+
+
+def test_chinese_of_listings_is_set_well() -> None:
+    name = "docs/zh/listings.toml"
+    for said in tomllib.loads((ROOT / name).read_text(encoding="utf-8")).values():
+        report(untidy(read_lines(name, re.sub(r"\([ -'*-~]*,[ -'*-~]*\)", "`shape`", said))))
 
 
 # English spelling

@@ -42,7 +42,9 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(
         '[tool.proseproof]\npages = ["docs"]\nlanguages = { zh = "docs/zh", en = "docs/en" }\n'
+        'listings = { zh = "docs/zh/listings.toml" }\n'
     )
+    shutil.copy(ROOT / "docs/zh/listings.toml", tmp_path / "docs/zh/listings.toml")
     (tmp_path / "src").symlink_to(ROOT / "src")
     return tmp_path
 

@@ -46,6 +46,10 @@ def test_two_builds_are_the_same_whatever_the_threads(project: Path, build: Buil
     assert {"index.html", "en/labs/small.html", "en/labs/small.ipynb", "index.ipynb"} <= set(files)
     assert "result 1" in (project / "one" / "labs" / "small.html").read_text("utf-8")
     assert not (project / "one" / "records").exists()
+    chinese = (project / "one" / "index.html").read_text("utf-8")
+    english = (project / "one" / "en" / "index.html").read_text("utf-8")
+    assert "拆头" in chinese and "side by side" not in chinese
+    assert "拆头" not in english and "side by side" in english
 
 
 def _replace(file: Path, old: str, new: str) -> None:
@@ -98,11 +102,17 @@ def _break_listing(project: Path) -> str:
     return f"docs/en/index.md:{_line(page, '--8<--')}:"
 
 
+def _lose_words(project: Path) -> str:
+    _replace(project / "docs/zh/listings.toml", '"The heads side by side', '"The heads in a row')
+    line = _line(project / "docs/zh/index.md", "--8<--")
+    return f"docs/zh/index.md:{line}: src/headwise/heads.py:"
+
+
 # What breaks different pages can break them at once, and a build is seconds.
 TOGETHER = {
     "pair, link and listing": (_break_link, _break_listing),
     "pair": (_break_pair,),
-    "anchor and lab": (_break_anchor, _break_lab),
+    "anchor, lab and words": (_break_anchor, _break_lab, _lose_words),
     "record": (_break_record,),
     "no record": (_lose_record,),
     "code": (_break_code,),
