@@ -91,19 +91,6 @@ def fused_attention(
     """
     check_attention(Q, K, V, mask, bias, dropout, may_share=True)
     check_flags(is_causal=is_causal)
-    return _fused_attention(Q, K, V, mask, bias, dropout, is_causal)
-
-
-def _fused_attention(
-    Q: Tensor,
-    K: Tensor,
-    V: Tensor,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    dropout: float,
-    is_causal: bool,
-) -> Tensor:
-    """`fused_attention` of what is known to fit."""
     query, key = Q.size(-2), K.size(-2)
     if query == 1:
         is_causal = False  # the last query sees every key

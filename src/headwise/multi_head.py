@@ -19,7 +19,7 @@ from headwise._check import (
     check_window,
 )
 from headwise._sight import Places, bias_of, find_places, see, with_sink
-from headwise.attention import _fused_attention, attention
+from headwise.attention import attention, fused_attention
 from headwise.cache import KeyValueCache
 from headwise.heads import merge_heads, share_heads, split_heads
 from headwise.masks import causal_mask, combine
@@ -179,7 +179,7 @@ class MultiHeadAttention(nn.Module):
             out, weights = attention(Q, K, V, mask, bias=bias, dropout=dropout)
             weights = weights[..., :key_len]  # without the sink's
         else:
-            out = _fused_attention(Q, K, V, mask, bias, dropout, is_causal)
+            out = fused_attention(Q, K, V, mask, bias=bias, dropout=dropout, is_causal=is_causal)
         out = self.W_o(merge_heads(out))  # (batch, seq_len, d_model)
 
         if cache is not None:
