@@ -244,7 +244,7 @@ class MultiHeadAttention(nn.Module):
         positions: Tensor | None,
     ) -> None:
         check_input("query", query, ("batch", "seq_len", self.d_model), self.W_q)
-        if key is not query or value is not query:  # or `project_keys` sees to it
+        if not key is value is query or self.key_dim != self.d_model:  # or `project_keys` does it
             check_input("key", key, (query.size(0), "key_len", self.key_dim), self.W_k)
             check_input("value", value, (query.size(0), key.size(1), self.value_dim), self.W_v)
         check_flags(is_causal=is_causal, need_weights=need_weights)

@@ -9,6 +9,7 @@ side and word by word on the other, and none of the rules that made them.
 """
 
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -88,12 +89,14 @@ def _padded(rows: Sequence[list[int]]) -> Tensor:
 
 MODEL: dict[str, Any] = {"d_model": 64, "num_heads": 4, "num_layers": 2, "d_ff": 128}
 CHECKPOINT = Path(__file__).with_suffix(".pt")
+_FORKING = threading.Lock()
 
 
 def new_model(seed: int = 0) -> Transformer:
     """The translator before it has learned anything; the seed decides its weights."""
     check_whole("seed", seed, 0, 2**63 - 1)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+    # The caller's random numbers stay as they are, even if several threads do this at once.
+    with _FORKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return _model()
 
