@@ -61,7 +61,7 @@ def gaze(
     for i, (y, row) in enumerate(zip(places(len(rows)), numbers.tolist(), strict=True)):
         top = highest(row)
         for j, (there, weight) in enumerate(zip(places(len(columns)), row, strict=True)):
-            share = round(weight / largest, 2)
+            share = round(round(weight / largest, 6), 2)  # a half falls to one side everywhere
             if share >= 0.03:
                 sheet.add(
                     "path",
