@@ -16,6 +16,6 @@ def test_code_can_be_copied(open_page: Open) -> None:
     page = open_page("en/index.html")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".md-code__button").first.click()
-    assert "from headwise.attention import attention" in page.evaluate(
+    assert "from headwise import MultiHeadAttention" in page.evaluate(
         "navigator.clipboard.readText()"
     )

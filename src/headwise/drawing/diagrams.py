@@ -9,6 +9,7 @@ what it draws.
 from headwise.drawing.attentions import attentions
 from headwise.drawing.decoding import decoding
 from headwise.drawing.flow import flow
+from headwise.drawing.gaze import gaze
 from headwise.drawing.gradients import gradients
 from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
@@ -19,6 +20,7 @@ __all__ = [
     "attentions",
     "decoding",
     "flow",
+    "gaze",
     "gradients",
     "masks",
     "merge",

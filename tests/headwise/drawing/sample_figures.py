@@ -49,6 +49,7 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "masks": lambda: diagrams.masks({"causal": causal_mask(5), "all": causal_mask(1, 5)}),
     "attentions": lambda: diagrams.attentions(model(), SRC, TGT),
     "decoding": lambda: diagrams.decoding(model(), SRC[:1], 6, 1, 2),
+    "gaze": lambda: diagrams.gaze(WEIGHTS[0, :2], ["two", "words"], EN),
     "norms": lambda: diagrams.norms(
         EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True), torch.randn(1, 3, 8)
     ),

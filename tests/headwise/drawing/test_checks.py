@@ -30,6 +30,7 @@ TENSORS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "decoding": ("src", lambda x: diagrams.decoding(model(1), x, 3, 1, 2)),
     "norms": ("x", lambda x: diagrams.norms(LAYER, LAYER, x)),
     "gradients": ("arrived", lambda x: diagrams.gradients({"a": x}, [0])),
+    "gaze": ("weights", lambda x: diagrams.gaze(x, ["a"], ["b"])),
 }
 OTHERS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "flow": ("steps", diagrams.flow),
@@ -40,6 +41,8 @@ OTHERS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "norms, post": ("post", lambda x: diagrams.norms(x, LAYER, X)),
     "norms, pre": ("pre", lambda x: diagrams.norms(LAYER, x, X)),
     "gradients": ("arrived", lambda x: diagrams.gradients(x, [0])),
+    "gaze, written": ("written", lambda x: diagrams.gaze(torch.eye(1), [x], ["b"])),
+    "gaze, read": ("read", lambda x: diagrams.gaze(torch.eye(1), ["a"], [x])),
     "gradients, distances": ("distances", lambda x: diagrams.gradients({"a": X[0, :, 0]}, x)),
     "lines": ("series", lambda x: plot.lines({"a": x}, x_label="x", y_label="y")),
     "lines, x": ("x", lambda x: plot.lines({"a": [1]}, [x], x_label="x", y_label="y")),
