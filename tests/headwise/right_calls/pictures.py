@@ -53,7 +53,7 @@ RIGHT: Table = {
             "zh": {"a": "甲"},
             "lang": "en",
         },
-        {"wrong": NUMBERS, "right": NUMBERS},
+        {"wrong": NUMBERS, "right": NUMBERS, "marked": {"sparse"}},
     ),
     "diagrams.decoding": lambda: Call(
         diagrams.decoding,
