@@ -43,6 +43,8 @@ def test_output_may_unfold_below_its_block(site: Site) -> None:
     )
     assert site.page(block + fold + mark + shown.format(4)) == []
     assert places(site.page(block + fold + mark + shown.format(5))) == ["README.md:9"]
+    assert site.run("proseproof", "update").returncode == 0
+    assert (site.root / "README.md").read_text().endswith(shown.format(4))
     unchecked = site.page(block + fold + shown.format(4))
     assert any("right below a block, which nobody checks" in one.message for one in unchecked)
     said = site.page(block + fold + "    Four:\n\n" + mark + shown.format(4))
