@@ -14,7 +14,7 @@ CHAPTERS = [path for path in FILES if "/chapters/" in path]
 # English: 238 words (Brysbaert 2019, a mean over 190 studies). Chinese: 300 to 500 characters.
 WORDS, CHARACTERS = 238, 350
 # How the answer to a statement begins.
-VERDICT = r"    \*\*(True|Half true|Not true|对|对一半|不对)[.。]\*\* ?"
+VERDICT = r"    \*\*(True|Partly true|Not true|对|不全对|不对)[.。]\*\* ?"
 
 
 def between(page: Page, anchor: str) -> tuple[int, int]:
