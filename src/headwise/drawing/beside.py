@@ -30,7 +30,7 @@ WORDS = {
         "measured": "✓ measured",
         "holds": "{}: {}",
         "row": "{}: {}",
-        "differ": "orange marks {} of the {} cells",
+        "marked": "orange marks {} of the {} cells",
     },
     "zh": {
         "judged": "错误与正确的对照",
@@ -41,7 +41,7 @@ WORDS = {
         "measured": "✓ 实测",
         "holds": "{}，{}",
         "row": "{}：{}",
-        "differ": "标成橙色的有 {} 格，共 {} 格",
+        "marked": "标成橙色的有 {} 格，共 {} 格",
     },
 }
 
@@ -110,23 +110,15 @@ def beside(
         names, (found, expected), tables, (marked, marked & False), strict=True
     ):
         sheet.text(x, y + 8, words[name], **BOLD)
-        top = y + TITLE
         for j, head in enumerate(heads):
-            sheet.text(x + (j + 0.5) * cell, top + 8, head, fill_opacity=0.75)
-        top += TITLE
+            sheet.text(x + (j + 0.5) * cell, y + TITLE + 8, head, fill_opacity=0.75)
+        top = y + 2 * TITLE
         if name == names[0] or not is_level:
             for i, label in enumerate(labels):
                 middle = top + (i + 0.5) * HEIGHT
                 sheet.text(left - 6, middle, label, text_anchor="end", fill_opacity=0.75)
         fill = torch.full_like(numbers, FLAT) if whole else FULL * numbers.nan_to_num().abs() / most
-        # What is marked comes last, so that no other frame hides its own.
-        for i, j in sorted(_places(numbers), key=lambda place: bool(orange[place])):
-            hue, stroke = ("orange", 2.0) if orange[i, j] else ("blue", 1.0)
-            look = {"rx": 0, "fill_opacity": round(fill[i, j].item(), 3), "stroke_width": stroke}
-            sheet.box(x + j * cell, top + i * HEIGHT, cell, HEIGHT, hue, **look)
-        for i, row in enumerate(table):
-            for j, text in enumerate(row):
-                sheet.text(x + (j + 0.5) * cell, top + (i + 0.5) * HEIGHT, text)
+        _cells(sheet, x, top, cell, fill, orange, table)
         told = words["semicolon"].join(
             words["row"].format(label, " ".join(row))
             for label, row in zip(labels, table, strict=True)
@@ -134,8 +126,29 @@ def beside(
         sentences.append(words["holds"].format(words[name][2:], told))
         x, y = (x + room + GAP, y) if is_level else (x, top + down * HEIGHT + GAP)
     title = words["claimed" if claim else "judged"]
-    marks = words["differ"].format(int(marked.sum()), marked.numel())
+    marks = words["marked"].format(int(marked.sum()), marked.numel())
     return sheet.figure(title, paragraph([title, *sentences, marks], words), lang)
+
+
+def _cells(
+    sheet: Sheet,
+    left: float,
+    top: float,
+    cell: float,
+    fill: Tensor,
+    marked: Tensor,
+    texts: list[list[str]],
+) -> None:
+    """A frame for each of (rows, columns), and the texts, of which a row may have one more."""
+    places = [(i, j) for i in range(fill.size(0)) for j in range(fill.size(1))]
+    # What is marked comes last, so that no other frame hides its own.
+    for i, j in sorted(places, key=lambda place: bool(marked[place])):
+        hue, stroke = ("orange", 2.0) if marked[i, j] else ("blue", 1.0)
+        look = {"rx": 0, "fill_opacity": round(fill[i, j].item(), 3), "stroke_width": stroke}
+        sheet.box(left + j * cell, top + i * HEIGHT, cell, HEIGHT, hue, **look)
+    for i, row in enumerate(texts):
+        for j, text in enumerate(row):
+            sheet.text(left + (j + 0.5) * cell, top + (i + 0.5) * HEIGHT, text)
 
 
 def _numbers(wrong: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
@@ -169,10 +182,6 @@ def _text(number: float, whole: bool) -> str:
     if math.isnan(number):
         return "NaN"
     return f"{number:.0f}" if whole or number == 0 else two_decimals(number)
-
-
-def _places(table: Tensor) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(table.size(0)) for j in range(table.size(1))]
 
 
 def _width(text: str) -> float:
