@@ -35,6 +35,8 @@ INTRODUCED = re.compile(
     re.IGNORECASE,
 )
 SHELL = frozenset({"sh", "bash"})
+# What opens a part that unfolds: an output may be in one, so that readers can guess first.
+FOLD = re.compile(r'^\s*\?\?\?\+? [\w -]+(?: "[^"]*")?\s*$')
 
 
 class FenceReader:
@@ -213,7 +215,7 @@ class FenceReader:
         others: list[Listing | Plain] = [*self.page.listings, *self.page.plains]
         if (
             block is None
-            or any(self.prose[n].strip() for n in between)
+            or any(self.prose[n].strip() and not FOLD.match(self.prose[n]) for n in between)
             or any(block.last <= other.line < output.line for other in others)
         ):
             self.page.problem(
@@ -249,7 +251,7 @@ class FenceReader:
         if plain.language not in OUTPUT_LIKE or not blocks or self.page.is_lab:
             return ""
         between = [self.lines[n] for n in range(blocks[-1].last + 1, plain.line - 1)]
-        said = [line.strip() for line in between if line.strip()]
+        said = [line.strip() for line in between if line.strip() and not FOLD.match(line)]
         if not said:
             return "right below a block"
         if any(re.match(r"#{1,6}\s", line) for line in between):

@@ -16,7 +16,8 @@ MARK = "<!--pytest-codeblocks:expected-output-->"
 
 def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
     """The lines to put in place of which, or None when the page shows the truth."""
-    body = [f"{block.indent}{line}".rstrip() for line in outputs.lines_of(printed)]
+    indent = (block.output or block).indent
+    body = [f"{indent}{line}".rstrip() for line in outputs.lines_of(printed)]
     if block.output is not None:
         if outputs.same(block.output.text, printed):
             return None

@@ -18,9 +18,14 @@ _BLOCK = re.compile(
     re.M | re.S,
 )
 _FOLD = re.compile(
-    r'^(?:\?\?\?\+?|!!!|===) *[\w -]*(?:"(?P<title>[^"]*)")?[ \t]*\n'
+    r'^(?:\?\?\?\+?|!!!|===) *(?P<kind>[\w-]*)[\w -]*(?:"(?P<title>[^"]*)")?[ \t]*\n'
     r"(?P<body>(?:\n|(?: {4}|\t).*\n)+)",
     re.M,
+)
+# Readers guess what is in these before they unfold them; an output in one is the cell's own.
+_GUESSED = ("question", "success")
+_OUTPUT = re.compile(
+    r"\A\s*<!--pytest-codeblocks:expected-output[\w-]*-->\n+```text\n.*?^```\n", re.M | re.S
 )
 
 
@@ -40,15 +45,31 @@ def from_page(markdown: str) -> Notebook | None:
 
 
 def _unfolded(markdown: str) -> str:
-    """The page without folds and boxes, which a notebook does not know: their blocks run too."""
+    """The page without folds and boxes, which a notebook does not know: their blocks run too.
+
+    What readers guess first stays folded as HTML, but for its blocks.
+    """
 
     def opened(match: re.Match[str]) -> str:
-        title = f"**{match['title']}**\n\n" if match["title"] else ""
-        return title + dedent(match["body"]).lstrip("\n")
+        body = dedent(match["body"]).lstrip("\n")
+        if match["kind"] not in _GUESSED or not match["title"]:
+            return (f"**{match['title']}**\n\n" if match["title"] else "") + body
+        body, parts, end = _OUTPUT.sub("", body), [], 0
+        for block in _BLOCK.finditer(body):
+            parts += [_hidden(match["title"], body[end : block.start()]), block[0]]
+            end = block.end()
+        return "\n".join([*parts, _hidden(match["title"], body[end:])])
 
     while _FOLD.search(markdown):
         markdown = _FOLD.sub(opened, markdown)
     return markdown
+
+
+def _hidden(title: str, text: str) -> str:
+    """The text folded under its title, as notebooks know it; nothing if it says nothing."""
+    if not re.sub(r"<!--.*?-->", "", text, flags=re.S).strip():
+        return text
+    return f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>\n\n"
 
 
 def for_readers(notebook: Notebook, page: str, repository: str) -> str:

@@ -13,6 +13,8 @@ CHAPTERS = [path for path in FILES if "/chapters/" in path]
 # What an adult reads in a minute, silently and with understanding; a code span counts as a word.
 # English: 238 words (Brysbaert 2019, a mean over 190 studies). Chinese: 300 to 500 characters.
 WORDS, CHARACTERS = 238, 350
+# How the answer to a statement begins.
+VERDICT = r"    \*\*(True|Partly true|Not true|对|不全对|不对)[.。]\*\* ?"
 
 
 def between(page: Page, anchor: str) -> tuple[int, int]:
@@ -117,24 +119,50 @@ def test_question_is_read_in_a_minute(path: str, first: int, last: int) -> None:
     assert reading_load(lines) <= 1, f"{path}:{first}: {reading_load(lines):.2f} minutes"
 
 
+def folds(lines: list[str], first: int, last: int) -> list[tuple[int, str]]:
+    """What unfolds in a section: the line that opens it, counted from 1, and its kind."""
+    openings = [(n, re.match(r'\?\?\? (\w+) "', lines[n - 1])) for n in range(first, last)]
+    return [(n, opening[1]) for n, opening in openings if opening]
+
+
 @every_mistake
-def test_mistake_says_what_is_true_and_is_refuted(path: str, first: int, last: int) -> None:
+def test_verdict_and_proof_unfold_below_the_statement(path: str, first: int, last: int) -> None:
     page = read(ROOT, path)
-    assert FILES[path].split("\n")[first + 2] == "{ .answer }", f"{path}:{first}"
-    assert [block for block in page.blocks if first < block.line <= last], f"{path}:{first}"
+    lines = page.text.split("\n")
+    ((fold, kind),) = folds(lines, first, last)
+    assert kind == "question" and lines[fold + 2] == "    { .answer }", f"{path}:{fold}"
+    assert re.match(VERDICT, lines[fold + 1]), f"{path}:{fold + 2}"
+    blocks = [block.line for block in page.blocks if first < block.line <= last]
+    assert blocks and min(blocks) > fold, f"{path}:{first}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "/mistakes/" in path])
+def test_not_every_statement_is_wrong(path: str) -> None:
+    """With one verdict for all of them, nobody would have to think."""
+    verdicts = {match[1] for match in re.finditer(VERDICT, FILES[path], re.MULTILINE)}
+    assert len(verdicts) > 1, path
 
 
 @every_exhibit
-def test_exhibit_shows_code_and_symptom_before_the_correction(
-    path: str, first: int, last: int
-) -> None:
+def test_exhibit_shows_code_and_lets_the_reader_guess(path: str, first: int, last: int) -> None:
+    """Its purpose, the code, a block; the symptom unfolds, and then the correction."""
     page = read(ROOT, path)
-    lines = FILES[path].split("\n")
-    folds = [n for n in range(first, last) if lines[n - 1].startswith('??? success "')]
-    assert len(folds) == 1, f"{path}:{first}"
+    lines = page.text.split("\n")
+    assert re.match("Meant to |本来想做的是：", lines[first + 1]), f"{path}:{first + 2}"
+    (guess, question), (correction, success) = folds(lines, first, last)
+    assert (question, success) == ("question", "success"), f"{path}:{guess}"
     listings = [one.line for one in page.listings if first < one.line <= last]
-    blocks = [one.line for one in page.blocks if first < one.line <= last and one.output]
-    assert listings[0] == first + 2 and listings[0] < blocks[0] < folds[0] < listings[1]
+    ((block, output),) = [
+        (one.line, one.output.line)
+        for one in page.blocks
+        if first < one.line < correction and one.output
+    ]
+    assert first + 4 == listings[0] < block < guess < output < correction < listings[1]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "/museum/" in path])
+def test_room_has_a_picture(path: str) -> None:
+    assert any(link.figure for link in read(ROOT, path).links)
 
 
 def test_long_answers_are_noticed() -> None:

@@ -34,6 +34,23 @@ def test_every_known_kind_of_fence_is_accounted_for(site: Site) -> None:
     assert (proof.entry.shown, proof.entry.accounted) == (4, 4)
 
 
+def test_output_may_unfold_below_its_block(site: Site) -> None:
+    block = "```python\nprint(2 + 2)\n```\n\n"
+    fold = '??? question "How much?"\n\n'
+    mark, shown = (
+        "    <!--pytest-codeblocks:expected-output-->\n\n",
+        "    ```text\n    {}\n    ```\n",
+    )
+    assert site.page(block + fold + mark + shown.format(4)) == []
+    assert places(site.page(block + fold + mark + shown.format(5))) == ["README.md:9"]
+    assert site.run("proseproof", "update").returncode == 0
+    assert (site.root / "README.md").read_text().endswith(shown.format(4))
+    unchecked = site.page(block + fold + shown.format(4))
+    assert any("right below a block, which nobody checks" in one.message for one in unchecked)
+    said = site.page(block + fold + "    Four:\n\n" + mark + shown.format(4))
+    assert any("no block right above" in one.message for one in said)
+
+
 @pytest.mark.parametrize(
     "info",
     [

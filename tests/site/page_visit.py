@@ -22,6 +22,7 @@ OVERHANG = "document.documentElement.scrollWidth - innerWidth"
 TITLES = """[...document.querySelectorAll("h1")].map(title =>
   title.checkVisibility({visibilityProperty: true}) && title.getBoundingClientRect().height > 0)"""
 FOLDED = "document.querySelectorAll('article details > summary').length"
+UNFOLD = "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
 DRAWN = "document.querySelectorAll('figure.drawn').length"
 LINKED = "document.querySelectorAll('img[src*=figures]').length"
 
@@ -117,7 +118,7 @@ class Visitor:
     def contrast(self, path: str, scheme: Scheme) -> Facts:
         """What axe has against the colours of a page."""
         page = self.scripted.open(path, scheme=scheme)
-        page.evaluate(f"() => {{ {SAMPLE} }}")
+        page.evaluate(f"() => {{ {UNFOLD}; {SAMPLE} }}")
         found = page.evaluate(AXE, {"runOnly": COLOURS})
         return {"axe": found, "trouble": self.scripted.leave()}
 
@@ -140,12 +141,13 @@ class Visitor:
     def _read_plainly(self) -> Facts:
         page = self.plain.page
         page.wait_for_load_state()
-        facts: Facts = page.evaluate(
-            f"({{titles: {TITLES}, folded: {FOLDED}, drawn: {DRAWN}, linked: {LINKED},"
-            f" formulas: {FORMULAS}, phone: {LAYOUT}}})"
-        )
+        facts: Facts = page.evaluate(f"({{titles: {TITLES}, folded: {FOLDED}}})")
         # Playwright's locators are slow to begin with, and most pages need none.
         facts["unfolded"] = self._unfolded(page) if facts["folded"] else []
+        page.evaluate(UNFOLD)  # what is folded has to fit, too
+        facts |= page.evaluate(
+            f"({{drawn: {DRAWN}, linked: {LINKED}, formulas: {FORMULAS}, phone: {LAYOUT}}})"
+        )
         return facts | (self._figures(page) if facts["drawn"] else {})
 
     def _figures(self, page: Page) -> Facts:

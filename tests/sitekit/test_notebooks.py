@@ -54,10 +54,35 @@ def test_page_becomes_a_notebook_whose_cells_are_its_blocks() -> None:
         "and ![a figure](https://site.org/assets/a.svg)."
     )
     assert block == "x = 1\nprint(x)"
-    assert folded == "**Why?**\n\nBecause of this."
+    assert folded == "<details><summary>Why?</summary>\n\nBecause of this.\n\n</details>"
     assert inside == "y = 2"
     assert last.startswith("The short answer.\n") and "```python title=" in last
     assert "```text" not in last
+
+
+def test_what_is_guessed_stays_folded_and_its_output_is_the_cells() -> None:
+    guess = """```python
+print(6 * 7)
+```
+
+??? question "How much?"
+
+    <!--pytest-codeblocks:expected-output-->
+
+    ```text
+    42
+    ```
+
+    The answer.
+
+??? example "Solution"
+
+    In the open.
+"""
+    _, block, after = cells(guess)
+    assert block == ("code", "print(6 * 7)")
+    hidden = "<details><summary>How much?</summary>\n\nThe answer.\n\n</details>"
+    assert after == ("markdown", f"{hidden}\n\n**Solution**\n\nIn the open.")
 
 
 def test_page_without_blocks_has_no_notebook() -> None:

@@ -1,4 +1,4 @@
-"""Diagrams drawn from what a run has done: data flow, split and merge, masks, norms, decoding.
+"""Diagrams drawn from what a run has done: data flow, heads, masks, norms, right and wrong.
 
 Shapes come from a trace, numbers from tensors, and what an attention is fed from watching it at
 work, so that no diagram says what the code does not do. Each function returns a Figure, as in
@@ -7,6 +7,7 @@ what it draws.
 """
 
 from headwise.drawing.attentions import attentions
+from headwise.drawing.beside import beside
 from headwise.drawing.decoding import decoding
 from headwise.drawing.flow import flow
 from headwise.drawing.gaze import gaze
@@ -18,6 +19,7 @@ from headwise.drawing.packed import packed
 
 __all__ = [
     "attentions",
+    "beside",
     "decoding",
     "flow",
     "gaze",

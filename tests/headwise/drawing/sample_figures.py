@@ -53,6 +53,13 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "norms": lambda: diagrams.norms(
         EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True), torch.randn(1, 3, 8)
     ),
+    "beside": lambda: diagrams.beside(
+        torch.tensor([[torch.nan, 0.5], [0.25, 0.0]]),
+        torch.eye(2),
+        ["input", "label"],
+        sums=True,
+        zh={"input": "输入", "label": "标签"},
+    ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
 }
 

@@ -40,6 +40,21 @@ RIGHT: Table = {
         {"model": model(), "src": TOKENS, "tgt": TOKENS, "lang": "en"},
         {"src": {"longer"}, "tgt": {"longer"}},
     ),
+    "diagrams.beside": lambda: Call(
+        diagrams.beside,
+        {
+            "wrong": torch.rand(2, 3),
+            "right": torch.rand(2, 3),
+            "rows": ["a", "b"],
+            "columns": ["a", "b", "c"],
+            "marked": torch.ones(2, 3, dtype=torch.bool),
+            "sums": True,
+            "claim": False,
+            "zh": {"a": "甲"},
+            "lang": "en",
+        },
+        {"wrong": NUMBERS, "right": NUMBERS, "marked": {"sparse"}},
+    ),
     "diagrams.decoding": lambda: Call(
         diagrams.decoding,
         {"model": model(), "src": TOKENS[:1], "max_len": 3, "bos": 1, "eos": 2, "lang": "en"},
