@@ -1,4 +1,4 @@
-"""Diagrams drawn from what a run has done: data flow, split and merge, masks, norms, decoding.
+"""Diagrams drawn from what a run has done: data flow, split and merge, masks, memory, decoding.
 
 Shapes come from a trace, numbers from tensors, and what an attention is fed from watching it at
 work, so that no diagram says what the code does not do. Each function returns a Figure, as in
@@ -12,6 +12,7 @@ from headwise.drawing.flow import flow
 from headwise.drawing.gradients import gradients
 from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
+from headwise.drawing.memory import memory
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
 
@@ -21,6 +22,7 @@ __all__ = [
     "flow",
     "gradients",
     "masks",
+    "memory",
     "merge",
     "norms",
     "packed",
