@@ -10,6 +10,7 @@ from headwise.drawing.attentions import attentions
 from headwise.drawing.decoding import decoding
 from headwise.drawing.flow import flow
 from headwise.drawing.gradients import gradients
+from headwise.drawing.hands import hands
 from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
 from headwise.drawing.memory import memory
@@ -21,6 +22,7 @@ __all__ = [
     "decoding",
     "flow",
     "gradients",
+    "hands",
     "masks",
     "memory",
     "merge",

@@ -50,6 +50,7 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "memory": lambda: diagrams.memory(
         {"x": labels(2, 6)[0], "heads": labels(2, 6).view(2, 2, 3).transpose(0, 1)}
     ),
+    "hands": lambda: diagrams.hands(sinusoidal(3, 6)),
     "attentions": lambda: diagrams.attentions(model(), SRC, TGT),
     "decoding": lambda: diagrams.decoding(model(), SRC[:1], 6, 1, 2),
     "norms": lambda: diagrams.norms(

@@ -24,6 +24,7 @@ TENSORS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "positions": ("encoding", plot.positions),
     "split": ("x", lambda x: diagrams.split(x, 1)),
     "merge": ("x", diagrams.merge),
+    "hands": ("encoding", diagrams.hands),
     "masks": ("parts", lambda x: diagrams.masks({"a": x})),
     "memory": ("tensors", lambda x: diagrams.memory({"a": x})),
     "attentions, src": ("src", lambda x: diagrams.attentions(model(1), x, TGT)),
@@ -35,6 +36,7 @@ TENSORS: dict[str, tuple[str, Callable[[Any], object]]] = {
 OTHERS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "flow": ("steps", diagrams.flow),
     "packed": ("mha", diagrams.packed),
+    "hands, positions": ("positions", lambda x: diagrams.hands(torch.ones(1, 2), [x])),
     "masks": ("parts", diagrams.masks),
     "memory": ("tensors", diagrams.memory),
     "attentions": ("model", lambda x: diagrams.attentions(x, SRC, TGT)),
