@@ -1,4 +1,4 @@
-"""Diagrams drawn from what a run has done: data flow, heads, masks, norms, right and wrong.
+"""Diagrams drawn from what a run has done.
 
 Shapes come from a trace, numbers from tensors, and what an attention is fed from watching it at
 work, so that no diagram says what the code does not do. Each function returns a Figure, as in
@@ -12,8 +12,10 @@ from headwise.drawing.decoding import decoding
 from headwise.drawing.flow import flow
 from headwise.drawing.gaze import gaze
 from headwise.drawing.gradients import gradients
+from headwise.drawing.hands import hands
 from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
+from headwise.drawing.memory import memory
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
 
@@ -24,7 +26,9 @@ __all__ = [
     "flow",
     "gaze",
     "gradients",
+    "hands",
     "masks",
+    "memory",
     "merge",
     "norms",
     "packed",

@@ -8,7 +8,7 @@ from headwise._check import show
 from headwise.drawing.checks import check_kind, check_tensor, check_text, strings
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import SMALL, WIDTH, Sheet
-from headwise.drawing.words import choose, paragraph
+from headwise.drawing.words import choose, paragraph, renamed
 from headwise.masks import combine
 
 WORDS = {
@@ -25,12 +25,17 @@ WORDS = {
 
 @with_twin
 def masks(
-    parts: Mapping[str, Tensor], tokens: Sequence[str] | None = None, *, lang: str = "en"
+    parts: Mapping[str, Tensor],
+    tokens: Sequence[str] | None = None,
+    *,
+    zh: Mapping[str, str] | None = None,
+    lang: str = "en",
 ) -> Figure:
     """The named masks of one sentence side by side, and what is left when all of them hold.
 
     parts: name to mask, boolean, True = may be seen, broadcastable to (1, 1, query, key).
     tokens: the keys, by default their positions, counted from 0.
+    zh: what the names are in Chinese, where that is something else.
     """
     words = choose(WORDS, lang)
     both = _combined(parts)
@@ -50,7 +55,8 @@ def masks(
         )
     left = 20.0
     sentences = [words["combined"]]
-    panels = [*parts.items(), (" & ".join(parts), both)]
+    named = renamed("parts", parts, zh, lang)
+    panels = [*named.items(), (" & ".join(named), both)]
     for (name, mask), sign in zip(panels, signs, strict=True):
         table = mask.expand_as(both).reshape(query, key)
         width = key * cell

@@ -47,6 +47,10 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "merge": lambda: diagrams.merge(split_heads(labels(3, 4), 2)),
     "packed": lambda: diagrams.packed(nn.MultiheadAttention(32, 4)),
     "masks": lambda: diagrams.masks({"causal": causal_mask(5), "all": causal_mask(1, 5)}),
+    "memory": lambda: diagrams.memory(
+        {"x": labels(2, 6)[0], "heads": labels(2, 6).view(2, 2, 3).transpose(0, 1)}
+    ),
+    "hands": lambda: diagrams.hands(sinusoidal(3, 6)),
     "attentions": lambda: diagrams.attentions(model(), SRC, TGT),
     "decoding": lambda: diagrams.decoding(model(), SRC[:1], 6, 1, 2),
     "gaze": lambda: diagrams.gaze(WEIGHTS[0, :2], ["two", "words"], EN),

@@ -24,7 +24,9 @@ TENSORS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "positions": ("encoding", plot.positions),
     "split": ("x", lambda x: diagrams.split(x, 1)),
     "merge": ("x", diagrams.merge),
+    "hands": ("encoding", diagrams.hands),
     "masks": ("parts", lambda x: diagrams.masks({"a": x})),
+    "memory": ("tensors", lambda x: diagrams.memory({"a": x})),
     "attentions, src": ("src", lambda x: diagrams.attentions(model(1), x, TGT)),
     "attentions, tgt": ("tgt", lambda x: diagrams.attentions(model(1), SRC, x)),
     "decoding": ("src", lambda x: diagrams.decoding(model(1), x, 3, 1, 2)),
@@ -35,7 +37,9 @@ TENSORS: dict[str, tuple[str, Callable[[Any], object]]] = {
 OTHERS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "flow": ("steps", diagrams.flow),
     "packed": ("mha", diagrams.packed),
+    "hands, positions": ("positions", lambda x: diagrams.hands(torch.ones(1, 2), [x])),
     "masks": ("parts", diagrams.masks),
+    "memory": ("tensors", diagrams.memory),
     "attentions": ("model", lambda x: diagrams.attentions(x, SRC, TGT)),
     "decoding": ("model", lambda x: diagrams.decoding(x, SRC[:1], 3, 1, 2)),
     "norms, post": ("post", lambda x: diagrams.norms(x, LAYER, X)),
@@ -55,6 +59,7 @@ OTHERS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "axes": ("axes", lambda x: plot.heatmap(torch.eye(1), axes=(x, "key"))),
     "tokens of masks": ("tokens", lambda x: diagrams.masks({"a": causal_mask(1)}, [x])),
     "names of masks": ("parts", lambda x: diagrams.masks({x: causal_mask(1)})),
+    "names of memory": ("tensors", lambda x: diagrams.memory({x: labels(2, 3)[0]})),
     "lang": ("lang", lambda x: diagrams.split(labels(1, 2), 1, lang=x)),
 }
 

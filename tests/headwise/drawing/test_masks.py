@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from svg_parts import cells, elements
+from svg_parts import cells, elements, texts
 
 from headwise.drawing import diagrams
 from headwise.drawing.figure import Figure
@@ -27,6 +27,12 @@ def test_masks_name_queries_by_the_last_keys() -> None:
     figure = diagrams.masks({"causal": causal_mask(2, 5)})
     left = [e.text for e in elements(figure, "text") if e.get("x") == "10"]
     assert left == ["3", "4"]
+
+
+def test_masks_have_chinese_names_in_chinese() -> None:
+    figure = diagrams.masks({"causal": causal_mask(2)}, zh={"causal": "因果"})
+    assert figure.twin and "causal" in texts(figure) and "因果" in texts(figure.twin)
+    assert "掩码 因果 让" in figure.twin.alt
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,17 @@ RIGHT: Table = {
         diagrams.gradients,
         {"arrived": {"a": torch.ones(3)}, "distances": [1], "zh": {"a": "甲"}, "lang": "en"},
     ),
+    "diagrams.hands": lambda: Call(
+        diagrams.hands,
+        {"encoding": torch.rand(3, 4), "positions": [0, 1, 5], "lang": "en"},
+        maps("encoding"),
+    ),
     "diagrams.masks": lambda: Call(
-        diagrams.masks, {"parts": {"a": SEEN}, "tokens": ["a", "b", "c"], "lang": "en"}
+        diagrams.masks,
+        {"parts": {"a": SEEN}, "tokens": ["a", "b", "c"], "zh": {"a": "甲"}, "lang": "en"},
+    ),
+    "diagrams.memory": lambda: Call(
+        diagrams.memory, {"tensors": {"a": torch.arange(6).view(2, 3)}, "lang": "en"}
     ),
     "diagrams.merge": lambda: Call(
         diagrams.merge, {"x": torch.rand(1, 2, 3, 4), "lang": "en"}, maps("x", "longer")
