@@ -153,7 +153,7 @@ def _alike(one: Any, two: Any) -> bool:
         return len(one) == len(two) and all(map(_alike, one, two))
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(one, torch.Tensor):
-        return one.dtype == two.dtype and torch.equal(one, two)
+        return bool(one.dtype == two.dtype and torch.equal(one, two))
     return isinstance(one, SIMPLE) and bool(one == two)
 
 
