@@ -240,7 +240,7 @@ middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
 plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
-# 距离分成四段；图上是三个种子的平均。注意力和 GRU，三个种子、不论远近都找得到，它们的线叠在一起：`min(found["attention"].min(), found["GRU"].min()) > 0.95`。LSTM 在这点时间里能学到多少，要看种子。普通的 RNN 与瞎猜差不多，瞎猜是八个里对一个，就算词元很近也一样：`found["RNN"].max() < 0.4`。
+# 距离分成四段；图上是各个种子的平均。注意力和 GRU，不论哪个种子、不论远近都找得到，它们的线叠在一起：`min(found["attention"].min(), found["GRU"].min()) > 0.95`。LSTM 在这点时间里能学到多少，要看种子。普通的 RNN 与瞎猜差不多，瞎猜是八个里对一个，就算词元很近也一样：`found["RNN"].max() < 0.4`。
 #
 # 所以“循环网络健忘”这话并不准确。有了门，一个词元要记多久就能记多久。这个任务也确实适合注意力：它只要学会找记号，而到了提问的时候，每个词元都在手边。
 #
@@ -263,7 +263,7 @@ for kind, (short, long) in latest.items():
     print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# 20 个词元时，四个模型都几乎全对，三个种子都是：`min(shares[0].min() for shares in latest.values()) > 0.9`。长度加倍，三个循环网络照样管用，`min(latest[kind][1].min() for kind in ("RNN", "GRU", "LSTM")) > 0.9`，因为每读一个词元，做的事都与总长无关；连第一个任务里没学会的普通 RNN 也行，因为最后一个记号通常就在近处。这个注意力学会的，是 20 个位置里谁在后面，换成 40 个就不灵了：`latest["attention"][1].max() < 0.8`。它只有一层，没有前馈网络，位置用的是绝对的正弦编码；换一种注意力，结果可能不同。[关于位置的实验](positions.py#longer)里，另一个任务也是这样。
+# 20 个词元时，四个模型都几乎全对，每个种子都是：`min(shares[0].min() for shares in latest.values()) > 0.9`。长度加倍，三个循环网络照样管用，`min(latest[kind][1].min() for kind in ("RNN", "GRU", "LSTM")) > 0.9`，因为每读一个词元，做的事都与总长无关；连第一个任务里没学会的普通 RNN 也行，因为最后一个记号通常就在近处。这个注意力学会的，是 20 个位置里谁在后面，换成 40 个就不灵了：`latest["attention"][1].max() < 0.8`。它只有一层，没有前馈网络，位置用的是绝对的正弦编码；换一种注意力，结果可能不同。[关于位置的实验](positions.py#longer)里，另一个任务也是这样。
 #
 # ## 训练之前和之后的梯度 {#gradient}
 #
@@ -309,7 +309,7 @@ for kind in widths:
     print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# GRU 和 LSTM 变了，三个种子都是：最远的一段至少大了一千倍，`min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`。一开始只有那么一点梯度，它们是怎么学会的？有些记号就在末尾附近，从那里是有梯度传来的。一种说得通的解释是：它们由此学会了把做了记号的词元记住；能隔着几个词元记住，也就能隔着许多个记住。（“自己试试”的最后一项可以检验它。）普通的 RNN 从远处得到的大多仍然很少（有一个种子大一些，也没有学会）。注意力一开始就有近路。
+# GRU 和 LSTM 变了，每个种子都是：最远的一段至少大了一千倍，`min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`。一开始只有那么一点梯度，它们是怎么学会的？有些记号就在末尾附近，从那里是有梯度传来的。一种说得通的解释是：它们由此学会了把做了记号的词元记住；能隔着几个词元记住，也就能隔着许多个记住。（“自己试试”的最后一项可以检验它。）普通的 RNN 从远处得到的大多仍然很少（有一个种子大一些，也没有学会）。注意力一开始就有近路。
 #
 # ## 记住什么 {#take-away}
 #
