@@ -8,21 +8,31 @@ what it draws.
 
 from headwise.drawing.attentions import attentions
 from headwise.drawing.decoding import decoding
+from headwise.drawing.devices import devices
 from headwise.drawing.flow import flow
 from headwise.drawing.gradients import gradients
 from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
+from headwise.drawing.parameter_bytes import parameter_bytes
+from headwise.drawing.ranks import ranks
+from headwise.drawing.tiles import tiles
+from headwise.drawing.timeline import timeline
 
 __all__ = [
     "attentions",
     "decoding",
+    "devices",
     "flow",
     "gradients",
     "masks",
     "merge",
     "norms",
     "packed",
+    "parameter_bytes",
+    "ranks",
     "split",
+    "tiles",
+    "timeline",
 ]
