@@ -85,8 +85,8 @@ for i, n in enumerate(five):
     print(numerals.to_chinese(n))
     for step in (0, 40, 100, 200, 400):
         said = diary[step][i]
-        is_right = said == numerals.to_english(n)
-        print(f"{step:6}   {'right' if is_right else 'wrong'}   {said}")
+        verdict = "right" if said == numerals.to_english(n) else "wrong"
+        print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
 # The words sound like a number long before they are the right one. Short numbers come right first. What takes longest is what Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And a row of the same digit has to be counted.
@@ -413,7 +413,7 @@ compare(no_residual)
 show(no_residual)
 
 # %% [markdown]
-# All three seeds are far behind, `results[no_residual][1].max() < 0.6 < results[untouched][1].min()`, although this model has only one layer. Without residual connections, each character has to pass through every sublayer on its way up, and so does the gradient [on its way down](../chapters/layers.md).
+# All three seeds are behind, `results[no_residual][1].max() < results[untouched][1].min()`, although this model has only one layer; with more of them [the difference is far larger](../chapters/layers.md). Without residual connections, each character has to pass through every sublayer on its way up, and so does the gradient on its way down.
 #
 # ## Try it yourself {#try}
 #

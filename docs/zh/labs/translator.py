@@ -85,8 +85,8 @@ for i, n in enumerate(five):
     print(numerals.to_chinese(n))
     for step in (0, 40, 100, 200, 400):
         said = diary[step][i]
-        is_right = said == numerals.to_english(n)
-        print(f"{step:6}   {'对' if is_right else '错'}   {said}")
+        verdict = "对" if said == numerals.to_english(n) else "错"
+        print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
 # 译文早早就像个数了，离对还远得很。短的数最先译对。最费时间的是中文和英文分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
@@ -413,7 +413,7 @@ compare(no_residual)
 show(no_residual)
 
 # %% [markdown]
-# 三个种子都差得很远，`results[no_residual][1].max() < 0.6 < results[untouched][1].min()`，而这个模型才一层。没有残差连接，一个字是什么，只能经过每个子层传上去，梯度也只能这样[传下来](../chapters/layers.md)。
+# 三个种子都落在后面，`results[no_residual][1].max() < results[untouched][1].min()`，而这个模型才一层；层数多了，[差别会大得多](../chapters/layers.md)。没有残差连接，一个字是什么，只能经过每个子层传上去，梯度也只能这样传下来。
 #
 # ## 自己试试 {#try}
 #
