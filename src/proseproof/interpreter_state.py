@@ -35,6 +35,26 @@ def seed(number: int) -> None:
         (torch.manual_seed if has_gpu else torch.default_generator.manual_seed)(number)
 
 
+def generators() -> dict[str, Any]:
+    """Where every random generator that is loaded stands."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    return {
+        "random": random.getstate(),
+        "numpy": numpy.random.get_state() if numpy is not None else None,
+        "torch": torch.default_generator.get_state() if torch is not None else None,
+    }
+
+
+def put_back(states: dict[str, Any]) -> None:
+    """Let the generators go on from where they stood."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    random.setstate(states["random"])
+    if numpy is not None and states["numpy"] is not None:
+        numpy.random.set_state(states["numpy"])
+    if torch is not None and states["torch"] is not None:
+        torch.default_generator.set_state(states["torch"])
+
+
 class Draws:
     """Whether code draws from a random generator that it has not seeded before."""
 

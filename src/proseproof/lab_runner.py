@@ -1,4 +1,4 @@
-"""Labs: their cells run in one namespace, once for both languages, and are held to their record."""
+"""Labs: their cells run in one namespace, for both languages, and are held to their record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from proseproof import interpreter_state, module_leaks, records, second_runs
 from proseproof.accelerator import OnCpu
-from proseproof.execution import SEED, empty_scratch, execute, load_what_has_global_state
-from proseproof.language_pairs import tree_of
+from proseproof.execution import SEED, Run, empty_scratch, execute, load_what_has_global_state
+from proseproof.lab_translation import Translation, same_lab
 from proseproof.messages import Finding
 from proseproof.report import BlockEntry
 
@@ -30,34 +30,41 @@ def run_or_recall(proof: PageProof) -> list[Finding]:
     keeper = proof.project.keeper
     if keeper.recall(proof):
         return []
-    both = _with_twin(proof)
-    findings = run(proof, both)
+    proof.twin = _twin(proof)
+    findings = run(proof)
     if not findings:
-        for one in both:
-            one.outputs = proof.outputs
-            if not one.entry.findings:
+        for one in (proof, proof.twin):
+            if one is not None and not one.entry.findings:
                 keeper.keep(one)
     return findings
 
 
-def _with_twin(proof: PageProof) -> list[PageProof]:
-    """The lab, and with it the other language's when that runs the same program."""
+def translated(proof: PageProof) -> PageProof | None:
+    """The other language's lab, with what its cells show, if it runs the same program."""
+    if proof.twin is None and (twin := _twin(proof)) is not None:
+        run_or_recall(twin)
+        return twin
+    return proof.twin
+
+
+def _twin(proof: PageProof) -> PageProof | None:
+    """The other language's lab when that runs the same program, whatever its words."""
     other = proof.project.other(proof.page.path)
-    programs = [[tree_of(block.code) for block in one.blocks] for one in (proof.page, other) if one]
-    if other is None or programs[0] != programs[1]:
-        return [proof]
-    return [proof, type(proof)(proof.project, other.path)]
+    codes = [[block.code for block in one.blocks] for one in (proof.page, other) if one]
+    if other is None or not same_lab(*codes):
+        return None
+    return type(proof)(proof.project, other.path)
 
 
-def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
-    """Run all cells in one namespace, each with the sentences below it, on every page.
+def run(proof: PageProof) -> list[Finding]:
+    """Run all cells in one namespace, each with the sentences below it, in both languages.
 
-    `pages` are this one and those that run the same program in another language. The findings
-    returned are this page's own; the others get theirs on their entry.
+    The findings returned are this page's own; its twin gets its own on its entry.
     """
     found: list[Finding] = []
     shared: dict[str, Any] = {}
     proof.outputs = []
+    translation = Translation(proof.twin) if proof.twin else None
     load_what_has_global_state(proof.page)
     codes = [block.code for block in proof.page.blocks]
     on_cpu = OnCpu(proof.page.path) if any(block.gpu for block in proof.page.blocks) else None
@@ -70,7 +77,8 @@ def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
         interpreter_state.seed(SEED)
         draws = interpreter_state.Draws()
         for index, block in enumerate(proof.page.blocks):
-            said = [(page, page.spans_for(index)) for page in pages]
+            if translation:
+                translation.prepare(shared)
             with draws.watched():
                 done = execute(proof.page, block, shared=shared)
             proof.outputs.append(done.outputs)
@@ -79,24 +87,39 @@ def run(proof: PageProof, pages: list[PageProof]) -> list[Finding]:
                 message = "the cell draws random numbers from a generator that nobody has seeded"
                 remedy = "add torch.manual_seed(0), or the like, above it"
                 broken.append(Finding(proof.page.path, block.line, message, remedy=remedy))
-            for page, spans in said:
-                cell = page.page.blocks[index]
-                page.note_run(done)
-                verdict = "fails" if broken else "holds"
-                page.entry.blocks.append(BlockEntry(cell.line, "python", verdict))
-                if broken:
-                    page.unjudged(cell, spans)
-                    continue
-                here = page.sentences(replace(done, page=page.page, block=cell), spans)
-                if page is proof:
-                    found += here
-                else:
-                    page.note(here)
+            if translation and not broken:
+                broken += _followed(translation, index, done, shared)
+            found += _told(proof, index, done, broken)
             if broken:
                 return found + broken
     if on_cpu is not None:
         found += second_runs.rehearsed_lab(proof, on_cpu)
     return found
+
+
+def _told(page: PageProof, index: int, done: Run, broken: list[Finding]) -> list[Finding]:
+    """Note that a cell ran; what is wrong with what is said of it."""
+    cell, spans = page.page.blocks[index], page.spans_for(index)
+    page.note_run(done)
+    page.entry.blocks.append(BlockEntry(cell.line, "python", "fails" if broken else "holds"))
+    if broken:
+        page.unjudged(cell, spans)
+        return []
+    return page.sentences(done, spans)
+
+
+def _followed(
+    translation: Translation, index: int, done: Run, shared: dict[str, Any]
+) -> list[Finding]:
+    """Take the cell over into the other language; what keeps it from being taken over."""
+    twin = translation.page
+    own, broken = translation.follow(index, done, shared)
+    run = own or replace(
+        done, page=twin.page, block=twin.page.blocks[index], namespace=translation.values
+    )
+    twin.outputs.append(run.outputs)
+    twin.note(_told(twin, index, run, broken))
+    return broken
 
 
 def compared(proof: PageProof) -> list[Finding]:
@@ -109,7 +132,7 @@ def compared(proof: PageProof) -> list[Finding]:
     file = proof.record_file
     name = file.relative_to(proof.settings.root).as_posix()
     try:
-        record = records.read(file)
+        record = records.read(file, proof.language)
     except records.RecordError as error:
         return [Finding(page.path, 1, str(error), remedy=UPDATE)]
     if record is None:

@@ -88,6 +88,7 @@ class PageProof:
                 self.code.add(resolve(self.settings.root, listing.spec))
         own = shape_tables.spans_of(self.page)
         self.outputs: list[list[dict[str, Any]]] = []  # of the cells of a lab
+        self.twin: PageProof | None = None  # the other language's lab, if that ran along
         self.opened: set[str] = set()
         self.ran: set[tuple[str, int]] = set()
         self.unfinished = set(range(len(self.page.blocks)))
@@ -403,6 +404,12 @@ class PageProof:
         """Where what the cells of a lab show is recorded, for all languages."""
         place = self.settings.language(self.page.path)
         return records.file_of(self.settings, place[1] if place else self.page.path)
+
+    @property
+    def language(self) -> str:
+        """The page's language; none if the site has only one."""
+        place = self.settings.language(self.page.path)
+        return place[0] if place else ""
 
     def cells(self) -> list[Finding]:
         """All cells of a lab, and what they show against what is recorded."""

@@ -1,7 +1,8 @@
 """What the cells of a lab show, kept in the repository: the site shows it, the tests compare it.
 
 A record is a JSON file: for each cell a hash of its code, without comments, and its outputs in a
-notebook's form. A lab whose outputs depend on the machine also says where and when it ran.
+notebook's form; where another language's cell shows something else, that cell too. A lab whose
+outputs depend on the machine also says where and when it ran.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,21 +95,33 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def read(file: Path) -> Record | None:
-    """The record in a file, None when there is no such file."""
+def read(file: Path, language: str = "") -> Record | None:
+    """The record in a file, in a language, None when there is no such file."""
     if not file.is_file():
         return None
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        cells = [Cell(str(one["code"]), list(one["outputs"])) for one in data["cells"]]
+        own = data.get("translated", {}).get(language, {})
+        shown = [own.get(str(n), one) for n, one in enumerate(data["cells"])]
+        cells = [Cell(str(one["code"]), list(one["outputs"])) for one in shown]
         return Record(cells, dict(data["made"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordError(f"{file.name} cannot be read: {error}") from None
 
 
-def write(file: Path, record: Record) -> None:
-    """Write the record, whole or not at all."""
-    text = json.dumps(asdict(record), ensure_ascii=False, indent=1, sort_keys=True)
+def write(file: Path, record: Record, others: Mapping[str, Record] | None = None) -> None:
+    """Write the record, whole or not at all; of other languages, the cells that differ."""
+    data = asdict(record)
+    if others:
+        data["translated"] = {
+            language: {
+                str(n): asdict(cell)
+                for n, (cell, first) in enumerate(zip(other.cells, record.cells, strict=True))
+                if cell != first
+            }
+            for language, other in others.items()
+        }
+    text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
     write_whole(file, text + "\n")
 
 

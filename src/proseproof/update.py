@@ -29,15 +29,19 @@ def _edit(block: Block, printed: str) -> tuple[int, int, list[str]] | None:
 
 
 def record(proof: PageProof, file: Path | None = None) -> tuple[bool, list[Finding]]:
-    """Record what the cells of a lab show, unless that is what the record has already."""
+    """Record what the cells of a lab show, in both languages, unless the record has it already."""
     found = lab_runner.run_or_recall(proof)
     if found or (file is None and not lab_runner.compared(proof)):
         return False, found
-    page = proof.page
-    codes = [block.code for block in page.blocks]
-    made = records.of(codes, proof.outputs, bool(page.front.get("varies")))
-    records.write(file or proof.record_file, made)
+    twin = lab_runner.translated(proof)
+    others = {twin.language: _made(twin)} if twin else {}
+    records.write(file or proof.record_file, _made(proof), others)
     return True, []
+
+
+def _made(proof: PageProof) -> records.Record:
+    codes = [block.code for block in proof.page.blocks]
+    return records.of(codes, proof.outputs, bool(proof.page.front.get("varies")))
 
 
 def update(project: Project, path: str) -> tuple[bool, list[Finding]]:

@@ -55,12 +55,14 @@ class Runner:
     root: Path
     running: dict[str, tuple[Path, subprocess.Popen[bytes]]] = field(default_factory=dict)
 
-    def result(self, name: str, codes: Sequence[str]) -> tuple[records.Record | None, str]:
+    def result(
+        self, name: str, codes: Sequence[str], language: str
+    ) -> tuple[records.Record | None, str]:
         """The record of these cells, once there is one, and what went wrong, if something did."""
         stem = "".join(map(records.code_hash, codes))
         file = self.root / RUNS / f"{records.code_hash(repr(stem))}.json"
         failed = file.with_suffix(".txt")
-        if (record := _readable(file)) is not None:
+        if (record := _readable(file, language)) is not None:
             return record, ""
         if failed.is_file():
             return None, failed.read_text(encoding="utf-8")
@@ -85,9 +87,9 @@ class Runner:
                 started[1].wait()
 
 
-def _readable(file: Path) -> records.Record | None:
+def _readable(file: Path, language: str) -> records.Record | None:
     try:
-        return records.read(file)
+        return records.read(file, language)
     except records.RecordError:
         return None
 
@@ -108,8 +110,9 @@ def line_of(text: str, part: str) -> int:
 def load(path: Path, settings: Settings, inner: str, language: str, runner: Runner | None) -> Lab:
     """The lab with what is recorded for its cells.
 
-    A record knows no language: both sides of a lab have the same code, and a figure comes with its
-    twin in the other language. With a runner, a lab whose code is not the recorded one is run.
+    A record has both languages: both sides of a lab are the same program, but for its words, and a
+    figure comes with its twin in the other language. With a runner, a lab whose code is not the
+    recorded one is run.
     """
     text = path.read_text(encoding="utf-8")
     notebook = read(path)
@@ -123,7 +126,7 @@ def load(path: Path, settings: Settings, inner: str, language: str, runner: Runn
     codes = [cell.source for cell in code_cells]
     file = records.file_of(settings, inner)
     try:
-        record = records.read(file)
+        record = records.read(file, language)
     except records.RecordError as error:
         raise LabError(1, f"{error}; to mend: make update") from None
     is_running = False
@@ -132,7 +135,7 @@ def load(path: Path, settings: Settings, inner: str, language: str, runner: Runn
             name = file.relative_to(settings.root).as_posix()
             why = "is of other code" if record else "is missing"
             raise LabError(1, f"the record {name} {why}; to mend: make update")
-        found, failure = runner.result(f"{language}/{inner}", codes)
+        found, failure = runner.result(f"{language}/{inner}", codes, language)
         if failure:
             number, _, message = failure.partition("\n")
             raise LabError(int(number), message)

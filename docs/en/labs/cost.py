@@ -11,12 +11,12 @@
 # "Attention is quadratic" is half of the story: it doesn't say what grows like the square. In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
 #
 # - that the memory of the written-out attention grows like $n^2$ and that of the fused kernel like $n$;
-# - that the time of both grows like $n^2$, at a different price;
+# - that the time of both grows roughly like $n^2$, at a different price;
 # - what the number of heads has to do with it.
 #
 # ## How to find an exponent {#exponent}
 #
-# If a cost is $c \cdot n^p$, its logarithm is $\log c + p \log n$: a straight line with slope $p$. So draw both axes as logarithms, and fit a line through the points.
+# If a cost is $c \cdot n^p$, its logarithm is $\log c + p \log n$: a straight line with slope $p$. So draw both axes as logarithms, and fit a line through the points. You can always fit a line, even if the points aren't on one; so look at the exponent of each doubling, too, and see whether they agree.
 
 # %%
 import math
@@ -39,10 +39,17 @@ def exponent(costs):
     return statistics.linear_regression(logs, [math.log2(cost) for cost in costs]).slope
 
 
-print(f"{exponent([7 * n**3 for n in lengths]):.2f}")
+def slopes(costs):
+    """The exponent from each length to twice that length."""
+    return [math.log2(b / a) for a, b in zip(costs, costs[1:])]
+
+
+cubes = [7 * n**3 for n in lengths]
+print(f"{exponent(cubes):.2f}", *(f"{slope:.2f}" for slope in slopes(cubes)))
 
 # %% [markdown]
 # It finds the 3 in $7 n^3$. Now for attention: four heads of width 32, forward and backward.
+
 
 # %%
 def written_out(Q, K, V):
@@ -85,11 +92,15 @@ def peak_bytes(way, tensors):
 
 
 peaks = {name: [peak_bytes(way, inputs(n)) for n in lengths] for name, way in ways.items()}
-print("MiB at n =  ", *(f"{n:7}" for n in lengths))
+
+# %%
+called = {"written out": "written out", "fused": "fused"}
+print("n        ", *(f"{n:7}" for n in lengths))
 for name, costs in peaks.items():
-    print(f"{name:12}", *(f"{cost / 2**20:7.2f}" for cost in costs))
+    print("MiB      ", *(f"{cost / 2**20:7.2f}" for cost in costs), "", called[name])
 for name, costs in peaks.items():
-    print(f"{name:12} exponent {exponent(costs):.2f}")
+    local = " ".join(f"{slope:7.2f}" for slope in slopes(costs))
+    print(f"exponent  {' ' * 7} {local}  {called[name]}, fitted {exponent(costs):.2f}")
 
 # %%
 mebibytes = {name: [cost / 2**20 for cost in costs] for name, costs in peaks.items()}
@@ -118,20 +129,26 @@ print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 # %%
 import time
 
-best = {name: [math.inf] * len(lengths) for name in ways}
+rounds = {name: [[] for _ in lengths] for name in ways}
 for _ in range(4):
     for i, n in enumerate(lengths):
         tensors = inputs(n)
         for name, way in ways.items():
             begin = time.perf_counter()
             way(*tensors).sum().backward()
-            best[name][i] = min(best[name][i], time.perf_counter() - begin)
+            rounds[name][i].append(time.perf_counter() - begin)
+best = {name: [min(times) for times in many] for name, many in rounds.items()}
 
+# %%
 ratios = [a / b for a, b in zip(best["written out"], best["fused"], strict=True)]
-print("n            ", *(f"{n:6}" for n in lengths))
-print("written/fused", *(f"{ratio:6.1f}" for ratio in ratios))
+print("n        ", *(f"{n:7}" for n in lengths))
+print("ratio    ", *(f"{ratio:7.1f}" for ratio in ratios), " written out / fused")
 for name, times in best.items():
-    print(f"{name:12} exponent {exponent(times):.2f}")
+    local = " ".join(f"{slope:7.2f}" for slope in slopes(times))
+    print(f"exponent  {' ' * 7} {local}  {called[name]}, fitted {exponent(times):.2f}")
+for name, many in rounds.items():
+    spread = [max(times) / min(times) for times in many]
+    print("slow/best", *(f"{ratio:7.1f}" for ratio in spread), "", called[name])
 
 # %%
 relative = {name: [t / best["fused"][0] for t in times] for name, times in best.items()}
@@ -145,7 +162,9 @@ plot.lines(
 )
 
 # %% [markdown]
-# Both lines are about as steep as $n^2$. The exponent need not come out as exactly 2: short sequences spend part of their time on starting up, and tables that no longer fit into the fast memory beside the processor cost extra. What sets the two apart: written out, each step writes a whole table to memory, and the next one reads it back.
+# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show: short sequences spend part of their time on starting up, so the exponent is low; tables that no longer fit into the fast memory beside the processor cost the written-out way extra, so it is high. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
+#
+# On long sequences the written-out way takes several times as long: each step writes a whole table to memory, and the next one reads it back. On short ones it can go either way.
 #
 # ## Heads {#heads}
 #
@@ -159,9 +178,10 @@ for num_heads in counts:
         tensors = inputs(512, num_heads, 128 // num_heads)
         heads[name].append(peak_bytes(way, tensors) / 2**20)
 
-print("MiB, heads  ", *(f"{count:6}" for count in counts))
+# %%
+print(*(f"{count:6}" for count in counts), " heads")
 for name, costs in heads.items():
-    print(f"{name:12}", *(f"{cost:6.2f}" for cost in costs))
+    print(*(f"{cost:6.2f}" for cost in costs), "MiB ", called[name])
 
 # %% [markdown]
 # Written out, the peak doubles along with the heads; for the fused kernel it stays where it was, `max(heads["fused"]) < 1.1 * min(heads["fused"])`. Splitting into heads adds [no parameters](../chapters/multi_head.md#count), but it is not free if you keep the weights.

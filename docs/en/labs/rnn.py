@@ -10,10 +10,12 @@
 #
 # [The chapter against RNNs](../chapters/rnn.md) counts operations. In this lab you run the models. You will see
 #
-# - how many operations have to run one after another, over the length;
+# - how many calls have to run one after another, over the length;
 # - how the time grows, on the machine that built this page;
 # - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient arrives from afar, before training and after it.
+#
+# Each model is trained from three seeds, and you see all three results. The text only says what all three of them show.
 #
 # ## Sequential steps {#steps}
 #
@@ -60,25 +62,27 @@ for n in lengths:
     out = mha(torch.stack(tokens, dim=1), need_weights=True)[0]
     steps["attention"].append(longest_way(out[0, -1], tokens[0]))
 
+# %%
+names = {"RNN": "RNN", "GRU": "GRU", "LSTM": "LSTM", "attention": "attention"}
 for name, counts in steps.items():
-    print(f"{name:9}", *(f"{count:4}" for count in counts))
+    print(*(f"{count:4}" for count in counts), "", names[name])
 chinese = {
     "attention": "注意力",
-    "steps in a row": "要排队的步数",
+    "sequential steps": "串行步数",
     "time (attention at n = 32: 1)": "时间（n = 32 的注意力为 1）",
     "distance": "距离",
     "share right": "正确率",
     "|gradient|, before": "|梯度|，训练前",
     "|gradient|, after": "|梯度|，训练后",
 }
-plot.lines(steps, lengths, x_label="n", y_label="steps in a row", zh=chinese)
+plot.lines(steps, lengths, x_label="n", y_label="sequential steps", zh=chinese)
 
 # %% [markdown]
 # Three straight lines and a flat one. Gates add operations to each token; attention's count doesn't depend on the length; it includes the projections here.
 #
 # ## Time over length {#time}
 #
-# What is that worth in time? Forward and backward, batch 1, width 64. The numbers are float64, and the widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
+# What is that worth in time? Forward and backward, batch 1, width 64, in float32, as one trains. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import math
@@ -87,37 +91,43 @@ import time
 
 width = 64
 torch.manual_seed(0)
-rnn, lstm = (make(width, width, batch_first=True) for make in (nn.RNN, nn.LSTM))
-attend = MultiHeadAttention(width, 4)
+rnn, lstm = (make(width, width, batch_first=True).float() for make in (nn.RNN, nn.LSTM))
+attend = MultiHeadAttention(width, 4).float()
 contenders = {
     "RNN": lambda x: rnn(x)[0],
     "LSTM": lambda x: lstm(x)[0],
     "attention": lambda x: attend(x),
 }
 lengths = [32, 64, 128, 256, 512]
-best = {name: [math.inf] * len(lengths) for name in contenders}
+rounds = {name: [[] for _ in lengths] for name in contenders}
 for _ in range(5):
     for i, n in enumerate(lengths):
-        x = torch.randn(1, n, width)
+        x = torch.randn(1, n, width, dtype=torch.float32)
         for name, model in contenders.items():
             begin = time.perf_counter()
             model(x).sum().backward()
-            best[name][i] = min(best[name][i], time.perf_counter() - begin)
+            rounds[name][i].append(time.perf_counter() - begin)
+best = {name: [min(times) for times in many] for name, many in rounds.items()}
 
-logs = [math.log2(n) for n in lengths]
-print("time beside attention", *(f"{f'n = {n}':>9}" for n in lengths))
+# %%
+print("time beside attention")
+print(*(f"{f'n = {n}':>9}" for n in lengths))
 for name in ("RNN", "LSTM"):
     ratios = [a / b for a, b in zip(best[name], best["attention"], strict=True)]
-    print(f"{name:21}", *(f"{ratio:9.1f}" for ratio in ratios))
+    print(*(f"{ratio:9.1f}" for ratio in ratios), "", names[name])
+print("twice the length: how many times the time")
 for name, times in best.items():
-    slope = statistics.linear_regression(logs[-3:], [math.log2(t) for t in times[-3:]]).slope
-    print(f"{name:9} from n = 128 on, twice the length: {2**slope:.1f} times the time")
+    print(*(f"{b / a:9.1f}" for a, b in zip(times, times[1:])), " " * 10, names[name])
+print("median of five rounds over the best")
+for name, many in rounds.items():
+    spread = [statistics.median(times) / min(times) for times in many]
+    print(*(f"{ratio:9.1f}" for ratio in spread), "", names[name])
 
 # %%
 relative = {name: [t / best["attention"][0] for t in times] for name, times in best.items()}
 plot.lines(
     relative,
-    logs,
+    [math.log2(n) for n in lengths],
     x_label="log₂ n",
     y_label="time (attention at n = 32: 1)",
     log_y=True,
@@ -125,7 +135,9 @@ plot.lines(
 )
 
 # %% [markdown]
-# The recurrent networks do small steps one after the other: their time grows along with the length. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, so that far enough out it falls behind. A single core is at work here. Attention benefits more from extra cores or a GPU.
+# The recurrent networks do small steps one after another: their time grows roughly in proportion to the length. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, and far enough out it falls behind. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
+#
+# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. Its steps are just as sequential, only each of them is far cheaper. So sequential steps aren't time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
 #
 # ## A task for attention: find the marked token {#find}
 #
@@ -173,17 +185,23 @@ class Reader(nn.Module):
 
 torch.manual_seed(0)
 tokens, wanted, distance = sample(batch=3, n=6, marks=1)
+sizes = {kind: sum(p.numel() for p in Reader(kind).parameters()) for kind in widths}
+assert all(Reader(kind)(tokens).shape == (3, vocab) for kind in widths)
 print(tokens, wanted, distance)
-for kind in widths:
-    assert Reader(kind)(tokens).shape == (3, vocab)
-    print(f"{kind:9} {sum(p.numel() for p in Reader(kind).parameters())} parameters")
-
-# %% [markdown]
-# Three sequences of six. A marked token is shown as 8 plus its value, so it is plain to see; next to it stand the value that is wanted, and how far from the end it is.
 
 # %%
-def train(kind, n, marks, steps):
-    torch.manual_seed(0)
+for kind, size in sizes.items():
+    print(f"{size} parameters", names[kind])
+
+# %% [markdown]
+# Three sequences of six. A marked token is shown as 8 plus its value, so it's easy to spot; next to it are the wanted value and its distance from the end.
+
+# %%
+seeds = (0, 1, 2)
+
+
+def train(kind, n, marks, steps, seed):
+    torch.manual_seed(seed)
     model = Reader(kind)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(steps):
@@ -199,91 +217,114 @@ def train(kind, n, marks, steps):
 def share_right(model, n, marks, parts):
     """How often the model is right, for distances cut into equal parts."""
     torch.manual_seed(1)
-    tokens, wanted, distance = sample(3000, n, marks)
+    tokens, wanted, distance = sample(2000, n, marks)
     right = (model(tokens).argmax(dim=-1) == wanted).double()
     part = (distance - 1) * parts // (n - 1)
-    return [right[part == i].mean().item() for i in range(parts)]
+    return torch.stack([right[part == i].mean() for i in range(parts)])  # (parts,)
 
 
-n, parts = 60, 6
-finders = {kind: train(kind, n, marks=1, steps=500) for kind in widths}
-found = {kind: share_right(finders[kind], n, marks=1, parts=parts) for kind in widths}
+n, parts = 40, 4
+finders = {kind: [train(kind, n, 1, 350, seed) for seed in seeds] for kind in widths}
+found = {
+    kind: torch.stack([share_right(model, n, 1, parts) for model in models])  # (3, parts)
+    for kind, models in finders.items()
+}
+
+# %%
+print("share right, seed by seed")
 for kind, shares in found.items():
-    print(f"{kind:9}", *(f"{share:5.2f}" for share in shares))
+    print(*(f"{share:5.2f}" for share in shares.mean(dim=1)), "", names[kind])
 
+means = {kind: shares.mean(dim=0) for kind, shares in found.items()}
 middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
-plot.lines(found, middles, x_label="distance", y_label="share right", zh=chinese)
+plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
-# The distances are cut into six parts, and there is a number for each. Attention and the GRU find the token wherever it stands, so that their lines lie on one another: `min(found["attention"] + found["GRU"]) > 0.95`. The LSTM is on its way. The plain RNN guesses, one in eight, even where the token is near: `max(found["RNN"]) < 0.25`.
+# The distances are cut into four parts; the plot shows the mean over the seeds. Attention and the GRU find the token wherever it is, with each of the seeds, so their lines lie on one another: `min(found["attention"].min(), found["GRU"].min()) > 0.95`. How far the LSTM gets in this time depends on the seed. The plain RNN does little better than guessing, which would be one in eight, even if the token is near: `found["RNN"].max() < 0.4`.
 #
-# So "recurrent networks forget" does not describe it. With gates they can keep a token for as long as it takes. And the task suits attention: what it has to learn is to look for the mark, and it has every token at hand when the question comes.
+# So "recurrent networks forget" doesn't describe it. With gates they can keep a token for as long as it takes. And the task suits attention: all it has to learn is to look for the mark, and it has every token at hand when the question comes.
 #
 # ## A task for recurrent networks: the latest of several {#latest}
 #
-# Now four tokens are marked, and the answer is the **latest** of them. A recurrent network overwrites what it has kept; attention sees four marks at once and has to work out from the positions which is the last. Trained on 30 tokens, tested on 30 and on 60.
+# Now four tokens are marked, and the answer is the **latest** of them. A recurrent network overwrites what it has kept; attention sees four marks at once and has to work out from the positions which is the last. Trained on 20 tokens, tested on 20 and on 40.
 
 # %%
-n = 30
-keepers = {kind: train(kind, n, marks=4, steps=500) for kind in widths}
-latest = {
-    kind: [share_right(model, length, marks=4, parts=1)[0] for length in (n, 2 * n)]
-    for kind, model in keepers.items()
-}
-for kind, (of_30, of_60) in latest.items():
-    print(f"{kind:9} of 30: {of_30:.2f}   of 60: {of_60:.2f}")
+n = 20
+latest = {}
+for kind in widths:
+    keepers = [train(kind, n, 4, 300, seed) for seed in seeds]
+    rows = [[share_right(model, k, 4, 1).item() for model in keepers] for k in (n, 2 * n)]
+    latest[kind] = torch.tensor(rows)  # (2, 3)
+
+# %%
+print("       20 tokens            40 tokens")
+for kind, (short, long) in latest.items():
+    one, two = (" ".join(f"{share:5.2f}" for share in shares) for shares in (short, long))
+    print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# Here the GRU and the LSTM are ahead, and even the plain RNN keeps up with attention, as the latest mark is usually near. At twice the length they go on working, `latest["LSTM"][1] > 0.95`, because what they do at each token does not depend on how many there are; the plain one does a little less well. Attention has learned which of 30 positions comes later, and that does not carry over to 60: `latest["attention"][1] < 0.6`. [The lab on positions](positions.py#longer) shows the same in another task.
+# On 20 tokens all four models are right nearly always, with each seed: `min(shares[0].min() for shares in latest.values()) > 0.9`. At twice the length the three recurrent networks go on working, `min(latest[kind][1].min() for kind in ("RNN", "GRU", "LSTM")) > 0.9`, because the work at each token doesn't depend on how many there are. Even the plain RNN does, which didn't learn the first task: here the mark that counts is usually near. This attention has learned which of 20 positions comes later, and that doesn't carry over to 40: `latest["attention"][1].max() < 0.8`. It has a single layer, no feed-forward network, and absolute sine positions; another kind of attention may do better. [The lab on positions](positions.py#longer) shows the same in another task.
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The norm of the gradient tells us. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The norm of the gradient tells us. Training makes all scores larger, and the gradients with them; so take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):
-    """How strongly the answer depends on the marked token, for distances cut into equal parts."""
+    """How strongly the answer depends on the marked token, by distance, with the nearest part as 1."""
     torch.manual_seed(2)
-    tokens, wanted, distance = sample(1000, n, 1)
+    tokens, wanted, distance = sample(500, n, 1)
     x = model.embed(tokens).detach().requires_grad_()
     model.read(x).gather(1, wanted[:, None]).sum().backward()
-    norms = x.grad.norm(dim=-1)[torch.arange(1000), n - 1 - distance]  # (1000,)
+    norms = x.grad.norm(dim=-1)[torch.arange(500), n - 1 - distance]  # (500,)
     part = (distance - 1) * parts // (n - 1)
-    return [norms[part == i].mean().item() for i in range(parts)]
+    means = torch.stack([norms[part == i].mean() for i in range(parts)])
+    return means / means[0]  # (parts,)
 
 
-n = 60
-torch.manual_seed(0)
-before = {kind: felt(Reader(kind), n, parts) for kind in widths}
-plot.lines(
-    before, middles, x_label="distance", y_label="|gradient|, before", log_y=True, zh=chinese
-)
+n = 40
+before, after = {}, {}
+for kind, models in finders.items():
+    new = []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        new.append(felt(Reader(kind), n, parts))
+    before[kind] = torch.stack(new)  # (3, parts)
+    after[kind] = torch.stack([felt(model, n, parts) for model in models])  # (3, parts)
+
+means = {kind: rows.mean(dim=0) for kind, rows in before.items()}
+plot.lines(means, middles, x_label="distance", y_label="|gradient|, before", log_y=True, zh=chinese)
 
 # %% [markdown]
-# [As in the chapter](../chapters/rnn.md#gradient), what arrives in the recurrent networks shrinks by a factor at every token, and in attention it is the same from everywhere. Now the models from the first task, which have been trained:
+# [As in the chapter](../chapters/rnn.md#gradient), in the recurrent networks the gradient shrinks by a factor at every token, and in attention it's nearly the same from everywhere. Now the models from the first task, which have been trained, and the farthest part for each seed:
 
 # %%
-after = {kind: felt(model, n, parts) for kind, model in finders.items()}
-plot.lines(
-    after, middles, x_label="distance", y_label="|gradient|, after", log_y=True, zh=chinese
-)
+means = {kind: rows.mean(dim=0) for kind, rows in after.items()}
+plot.lines(means, middles, x_label="distance", y_label="|gradient|, after", log_y=True, zh=chinese)
+
+# %%
+print("farthest part: before, after")
+for kind in widths:
+    one, two = (" ".join(f"{x:7.0e}" for x in rows[:, -1]) for rows in (before[kind], after[kind]))
+    print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# The plain RNN is where it was: nothing arrives from afar, so there was nothing to learn from. The GRU and the LSTM have changed: `after["GRU"][-1] > 1e6 * before["GRU"][-1]`. How could they learn it, with so little to start from? Some of the marks stood near the end, and from there a gradient did arrive. It taught them to keep a marked token, and what is kept for a few tokens can be kept for many. Attention had the short way from the start, and has learned to give it weight.
+# The GRU and the LSTM have changed, with each seed: the farthest part is at least a thousand times what it was, `min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`. How could they learn it, with so little to start from? Some of the marks were near the end, and from there a gradient did arrive. A plausible reading: it taught them to keep a marked token, and a token that is kept for a few steps can be kept for many. (The last item of "Try it yourself" tests it.) The plain RNN mostly still gets very little from afar (with one seed it's more, and that one hasn't learned the task either). Attention had the short way from the start.
 #
 # ## What to take away {#take-away}
 #
 # - The number of sequential calls grows with the length for every recurrent network, and doesn't grow for attention. What that is worth in time depends on the machine and on the length.
 # - A vanishing gradient at the start is an obstacle, but not the end. Gates overcome it here; the plain RNN does not.
-# - Attention is good at finding. Recurrent networks are good at keeping up to date, and at going on for longer than they were trained.
-# - Two small tasks, one seed each: enough to refute a slogan, too little to make a new one.
+# - Two small tasks, and each has its winner: this attention finds a token at any distance but doesn't carry "which one is later" over to longer sequences; with the recurrent networks it's the other way round.
+# - Each model has three seeds, is tiny and is trained briefly: enough to refute a slogan, too little to make a new one.
 #
 # ## Try it yourself {#try}
 #
 # Download the notebook and change one thing at a time:
 #
-# - Open the LSTM's forget gate before training: in `train`{.text}, under `torch.no_grad()`, write `model.core.bias_ih_l0[10:20] = 3`{.text}. Expect it to find every token.
-# - Train on far marks only: keep the samples with `distance > 30`{.text}. Expect attention not to mind. The LSTM is left guessing, and the GRU does far worse: the near marks were what they learned from.
+# - Time it without oneDNN: put the timing loop under `with torch.backends.mkldnn.flags(enabled=False):`{.text}. Expect the LSTM to be far slower, behind the RNN.
+# - Open the LSTM's forget gate before training: in `train`{.text}, under `torch.no_grad()`, write `model.core.bias_ih_l0[10:20] = 3`{.text}. Expect it to find more.
+# - Train on far marks only: keep the samples with `distance > 20`{.text}. Expect attention not to mind, and the LSTM and the GRU to do far worse: the near marks were what they learned from.
 #
 # ## Where next {#next}
 #

@@ -30,7 +30,8 @@ plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q Â
 # %%
 for d_k in lengths:
     spread = dots[d_k].std().item()
-    print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
+    ratio = spread / d_k**0.5
+    print(f"d_k {d_k:4}   std {spread:5.1f}   std / âˆšd_k {ratio:.2f}")
 
 # %% [markdown]
 # The last column stays close to 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread for every $d_k$.

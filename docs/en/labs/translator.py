@@ -29,6 +29,7 @@ from headwise.models import numerals, translator
 from headwise.layers import Residual
 from headwise.multi_head import MultiHeadAttention
 from headwise.models.translator_training import (
+    RANGES,
     Training,
     accuracy,
     exact,
@@ -39,7 +40,7 @@ from headwise.models.translator_training import (
 
 for n in (20, 105, 203_000, 10_000_020):
     print(n, numerals.to_chinese(n), numerals.to_english(n), sep="   ")
-print(len(translator.SRC_TOKENS), "characters,", len(translator.TGT_TOKENS), "words")
+print(f"{len(translator.SRC_TOKENS)} characters, {len(translator.TGT_TOKENS)} words")
 
 # %% [markdown]
 # The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. From 100 on, about one number in ten is held out: a hash, a fixed scrambling of its digits, decides it, and training never draws such a number. Here are five of them; you will meet them again.
@@ -68,7 +69,10 @@ def go_to(step):
 
 for step in (0, 20, 40, 60, 80, 100, 150, 200, 300, 400):
     go_to(step)
-print(sum(p.numel() for p in run.model.parameters()), "parameters")
+
+# %%
+size = sum(p.numel() for p in run.model.parameters())
+print(f"{size} parameters")
 print(f"after {steps[-1]} of {run.steps} steps: {right[-1]:.1%} right")
 
 # %% [markdown]
@@ -81,7 +85,8 @@ for i, n in enumerate(five):
     print(numerals.to_chinese(n))
     for step in (0, 40, 100, 200, 400):
         said = diary[step][i]
-        print(f"{step:6}   {'right' if said == numerals.to_english(n) else 'wrong'}   {said}")
+        verdict = "right" if said == numerals.to_english(n) else "wrong"
+        print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
 # The words sound like a number long before they are the right one. Short numbers come right first. What takes longest is what Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And a row of the same digit has to be counted.
@@ -118,9 +123,13 @@ plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chine
 
 # %%
 counts = accuracy(run.model, 10_000)
-for name, count in counts.items():
-    print(f"{name:24} {count}")
-worst = min(int(right) / int(of) for right, _, of in map(str.split, counts.values()))
+worst = min(int(hit) / int(of) for hit, _, of in map(str.split, counts.values()))
+
+# %%
+labels = ["held out", *(f"{r.start} to {r.stop - 1}" for r in RANGES)]
+for label, count in zip(labels, counts.values(), strict=True):
+    hit, _, of = count.split()
+    print(f"{hit:>5} / {of:5}  {label}")
 
 # %% [markdown]
 # The ranges come out as well as the rest, `worst > 0.95`: every digit has been met at every place, only never these together.
@@ -159,6 +168,7 @@ plot.heatmap(weights.memory[-1][0], written, list(text))
 #
 # And where "hundred" has no 百 to look at?
 
+
 # %%
 def align(text):
     """Each word, with the character that the last layer's heads together look at most."""
@@ -171,7 +181,23 @@ for text in ("三千五百二十四", "二十三万五千"):
     print(text, *align(text), sep="   ")
 
 # %% [markdown]
-# Then it looks at 万. By the rules of numerals, 万 is where the "hundred" of 二十三万 comes from. But this is the largest weight, so it tells where the heads look; whether the result depends on it, you'd only know by hiding it.
+# Then it looks at 万. But a weight only says where the heads look; to know whether the result depends on it, you have to hide it. So hide each character in turn from the decoder, and see how much of the probability of "hundred" is left:
+
+# %%
+text = "二十三万五千"
+src, tgt = translator.encode([text]), translator.encode_words(translator.say(model, [text]))
+with torch.no_grad():
+    memory = model.encoder(model.embed_src(src))
+    hidden = ~torch.eye(len(text), dtype=torch.bool)[:, None, None]  # (6, 1, 1, 6)
+    logits = model.decode(tgt[:, :-1].expand(6, -1), memory.expand(6, -1, -1), hidden)
+hundred = torch.softmax(logits, dim=-1)[:, 1, translator.TGT_TOKENS.index("hundred")]  # (6,)
+
+# %%
+for character, left in zip(text, hundred, strict=True):
+    print(f"without {character}: probability of hundred {left:.2f}")
+
+# %% [markdown]
+# Without 万 most of the probability is gone, `hundred[3] < 0.5`; without any other character it hardly changes, `min(hundred[:3].min(), hundred[4:].min()) > 0.95`. So here the heads look where the result comes from. It doesn't drop to 0, because the encoder has already mixed 万 into the vectors of its neighbours, and the decoder can still read some of it there.
 #
 # ## What each head does {#heads}
 #
@@ -184,14 +210,20 @@ tgt = translator.encode_words([numerals.to_english(n) for n in numbers])
 with torch.no_grad():
     _, weights = model(src, tgt[:, :-1], need_weights=True)
 
-print("               digit's word    digit's word    unit's word")
-print("               at the digit    at its unit     at the unit")
+looks = []
 for layer, seen in enumerate(weights.memory, 1):
     for head, mean in enumerate(seen.mean(dim=0), 1):
         at_digit = mean[[0, 2, 4, 5], [0, 2, 4, 6]].mean()
         at_unit = mean[[0, 2, 4], [1, 3, 5]].mean()
         unit = mean[[1, 3], [1, 3]].mean()
-        print(f"layer {layer} head {head}   {at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}")
+        looks.append((layer, head, at_digit, at_unit, unit))
+
+# %%
+print("               digit's word    digit's word    unit's word")
+print("               at the digit    at its unit     at the unit")
+for layer, head, at_digit, at_unit, unit in looks:
+    shares = f"{at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}"
+    print(f"layer {layer} head {head}   {shares}")
 
 # %% [markdown]
 # In the last layer heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it: whether 五 becomes "five" or "fifty" has to be read there. A row need not sum to 1: the last digit has no unit behind it, so the columns are averages over different words.
@@ -200,13 +232,12 @@ for layer, seen in enumerate(weights.memory, 1):
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
-    heads = ("two before", "one before", "itself", "one after", "first")
-    print(f"{name:14}", "  ".join(f"{head:>10}" for head in heads))
+    print(name, "       two before  one before      itself   one after       first")
     for layer, seen in enumerate(layers, 1):
         for head, mean in enumerate(seen.mean(dim=0), 1):
             near = [mean.diagonal(offset).sum() / len(mean) for offset in (-2, -1, 0, 1)]
             shown = "  ".join(f"{share:10.2f}" for share in (*near, mean[:, 0].mean()))
-            print(f"layer {layer} head {head} {shown}")
+            print(f"layer {layer} head {head}  {shown}")
 
 # %% [markdown]
 # The encoder's heads spread their look over the neighbours on both sides. The decoder's cannot look ahead: "one after" is 0, as the causal mask will have it. Instead they look at the word they stand at, at the one before, and at the first token, `<bos>`{.text}.
@@ -233,21 +264,44 @@ def without(attention, heads):
     return share
 
 
-print(f"all heads there: {exact(model, tested).double().mean().item():.1%}")
-print(f"{'without head':26}", "".join(f"{h:>9}" for h in (1, 2, 3, 4, "all four")))
-for name, attentions in parts.items():
-    for layer, attention in enumerate(attentions, 1):
-        shares = [without(attention, heads) for heads in (0, 1, 2, 3, [0, 1, 2, 3])]
-        print(f"{name:18} layer {layer}", "".join(f"{share:9.1%}" for share in shares))
+whole = exact(model, tested).double().mean().item()
+shares = {
+    (name, layer): [without(attention, heads) for heads in (0, 1, 2, 3, [0, 1, 2, 3])]
+    for name, attentions in parts.items()
+    for layer, attention in enumerate(attentions, 1)
+}
+
+# %%
+names = {
+    "encoder": "encoder",
+    "decoder, own words": "decoder, own words",
+    "decoder, source": "decoder, source",
+}
+print(f"all heads there: {whole:.1%}")
+print("without head 1   head 2   head 3   head 4  all four")
+for (name, layer), row in shares.items():
+    numbers = "".join(f"{share:10.1%}" for share in row)
+    print(f"   {numbers}  {names[name]}, layer {layer}")
 
 # %% [markdown]
 # Most single heads can go and hardly anybody notices: the others know nearly the same. The last column is another matter. Without the look at the source in either layer, or the first look at its own words, the decoder is lost; without one of the encoder's layers, more than half of the translations are still right.
 #
 # ## Without one part {#ablations}
 #
-# What are the causal mask, the positions, the scaling and the residual connections good for? Train without each of them, for 300 steps where the whole training has `run.steps == 1200`, and compare with the untouched model after as many. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it is not causal.
+# What are the causal mask, the positions, the scaling and the residual connections good for? Train without each of them. A single training proves little, so each is trained from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 200 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it is not causal.
 
 # %%
+import torch.nn.functional as F
+
+from headwise.transformer import Transformer
+
+small = torch.arange(10_000)
+learned, asked = small[~held_out(small)], small[held_out(small)][::5]
+sources = translator.encode([numerals.to_chinese(n) for n in small.tolist()])
+targets = translator.encode_words([numerals.to_english(n) for n in small.tolist()])
+vocabularies = len(translator.SRC_TOKENS), len(translator.TGT_TOKENS)
+
+
 def untouched(model):
     pass
 
@@ -260,28 +314,55 @@ def no_causal_mask(model):
         layer.self_attention.register_forward_pre_hook(see_all, with_kwargs=True)
 
 
-results = {}
+def trained(change, seed, steps=200):
+    """Train a small model with a change: its loss over the last 20 steps, its share of right translations, and what it makes of 235."""
+    torch.manual_seed(seed)
+    model = Transformer(
+        *vocabularies, d_model=32, num_heads=4, num_layers=1, dropout=0.0, norm_first=True
+    )
+    change(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(steps):
+        batch = learned[torch.randint(len(learned), (64,))]
+        tgt = targets[batch]
+        logits = model(sources[batch], tgt[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    share = exact(model, asked).double().mean().item()
+    return sum(losses[-20:]) / 20, share, translator.say(model, ["二百三十五"])[0]
 
 
 def compare(change):
-    model = translator.new_model(seed=0)
-    change(model)
-    short = Training(model, steps=300)
-    short.advance(300)
-    loss = sum(short.losses[-20:]) / 20
-    share = exact(model, tested).double().mean().item()
-    said = translator.say(model, ["二百三十五"])[0]
-    print(f"{change.__name__:16} loss {loss:.4f}   right {share:6.1%}   二百三十五: {said}")
-    results[change.__name__] = loss, share
+    rows = [trained(change, seed) for seed in (0, 1, 2)]
+    results[change] = torch.tensor([row[:2] for row in rows]).T  # (2, 3)
+    said[change] = [row[2] for row in rows]
 
 
+torch.set_num_threads(1)
+results, said = {}, {}
 compare(untouched)
 compare(no_causal_mask)
 
+
+# %%
+def show(change):
+    loss, share = ("  ".join(f"{x:.3f}" for x in row) for row in results[change])
+    print(f"loss {loss}    right {share}   {change.__name__}")
+    print(*said[change], sep=" / ")
+
+
+show(untouched)
+show(no_causal_mask)
+
 # %% [markdown]
-# Without the mask the loss is lower, `results["no_causal_mask"][0] < results["untouched"][0]`, and the model is of no use: `results["no_causal_mask"][1] < 0.05`. While training it could see the next word, and copied it; while translating there is no next word to copy.
+# Each row has three losses and three shares, one for each seed; below it you see what the three models make of 二百三十五. Without the mask the loss gets low as well, `results[no_causal_mask][0].max() < 0.1`; from the loss alone you'd think that it has learned the task. But it gets no number right: `results[no_causal_mask][1].max() < 0.05`. While training it could see the next word, and copied it; while translating there is no next word to copy.
 #
 # Now the others. Without positions, the positional encoding is computed and thrown away:
+
 
 # %%
 def no_positions(model):
@@ -291,10 +372,14 @@ def no_positions(model):
 
 compare(no_positions)
 
+# %%
+show(no_positions)
+
 # %% [markdown]
-# The model knows which characters there are, and not in which order: it writes the right digits in the wrong places, `results["no_positions"][1] < 0.5 < results["untouched"][1]`.
+# The model knows which characters there are, but not in which order: it writes the right digits in the wrong places. All three seeds are far behind: `results[no_positions][1].max() < 0.5 < results[untouched][1].min()`.
 #
 # Without scaling, the queries are made larger by the $\sqrt{d_k}$ that the scores are divided by:
+
 
 # %%
 def no_scaling(model):
@@ -306,10 +391,14 @@ def no_scaling(model):
 
 compare(no_scaling)
 
+# %%
+show(no_scaling)
+
 # %% [markdown]
-# It learns, but more slowly: `results["no_scaling"][0] > results["untouched"][0]`. Here $d_k$ is only 16; [the longer the vectors, the more it matters](scaling.py#spread).
+# You might expect it to learn more slowly. Here you can't tell: the three results mix with those of the untouched model, and the difference is no larger than that between seeds. In this model $d_k$ is only 8, and training can make $W_q$ smaller to compensate; [the more dimensions, the more it matters](scaling.py#spread).
 #
 # Without residual connections, a sublayer gives its change alone:
+
 
 # %%
 def no_residual(model):
@@ -320,13 +409,16 @@ def no_residual(model):
 
 compare(no_residual)
 
+# %%
+show(no_residual)
+
 # %% [markdown]
-# In this time it learns hardly anything, `results["no_residual"][1] < 0.05`, and repeats a single word. Little of what each character is gets through to the upper layers, and little of the gradient [to the lower ones](../chapters/layers.md).
+# All three seeds are behind, `results[no_residual][1].max() < results[untouched][1].min()`, although this model has only one layer; with more of them [the difference is far larger](../chapters/layers.md). Without residual connections, each character has to pass through every sublayer on its way up, and so does the gradient on its way down.
 #
 # ## Try it yourself {#try}
 #
 # - Train a model of your own on the command line: `python -m headwise.models.translator train --seed 1`{.text}. Stop it with Ctrl-C and go on with `--resume`{.text}: the weights come out the same, to the last bit.
-# - Put one head in place of four (`translator.MODEL`) and compare at 300 steps. Expect less of a difference than you might think: the number of parameters stays, and for this task one wide head learned about as well in our trial.
+# - Put one head in place of four in `trained`{.text}, and train from several seeds. Expect less of a difference than you might think: the number of parameters stays, and for this task one wide head learned about as well in our trial.
 # - Leave out all of 七亿: add `range(700_000_000, 800_000_000)` to the ranges in `src/headwise/models/translator_training.py` and train. The model then never meets 七 before 亿. In our trial it still got every such number right: what it had learned about 七 and about 亿 was enough.
 # - Ask for a spelling that speech uses: `python -m headwise.models.translator translate 两万五`{.text}. It is refused, with a reason. Why would it be a bad idea to let the model guess?
 #

@@ -11,12 +11,12 @@
 # “注意力是平方级的”只说了一半：没有说是什么按平方增长。在这个实验里，你来测内存和时间怎样随长度 $n$ 增长，一边是[逐行写出来的](../chapters/attention.md#code)注意力，一边是 PyTorch 的融合内核，两者输出相同。你会看到：
 #
 # - 内存，逐行写出来的按 $n^2$ 增长，融合内核按 $n$ 增长；
-# - 时间，两个都按 $n^2$ 增长，只是价钱不同；
+# - 时间，两个都大致按 $n^2$ 增长，只是价钱不同；
 # - 头的个数与此有什么关系。
 #
 # ## 怎样找出指数 {#exponent}
 #
-# 如果开销是 $c \cdot n^p$，它的对数就是 $\log c + p \log n$：一条斜率为 $p$ 的直线。所以两根轴都取对数，用一条直线去拟合这些点。
+# 如果开销是 $c \cdot n^p$，它的对数就是 $\log c + p \log n$：一条斜率为 $p$ 的直线。所以两根轴都取对数，用一条直线去拟合这些点。一条直线总能拟合出来，哪怕点并不在直线上；所以也把每加倍一次的指数单独列出来，看它们是不是差不多。
 
 # %%
 import math
@@ -39,10 +39,17 @@ def exponent(costs):
     return statistics.linear_regression(logs, [math.log2(cost) for cost in costs]).slope
 
 
-print(f"{exponent([7 * n**3 for n in lengths]):.2f}")
+def slopes(costs):
+    """从每个长度到它的两倍，指数是多少。"""
+    return [math.log2(b / a) for a, b in zip(costs, costs[1:])]
+
+
+cubes = [7 * n**3 for n in lengths]
+print(f"{exponent(cubes):.2f}", *(f"{slope:.2f}" for slope in slopes(cubes)))
 
 # %% [markdown]
 # 它找出了 $7 n^3$ 里的 3。现在轮到注意力：四个头，每个宽 32，前向加反向。
+
 
 # %%
 def written_out(Q, K, V):
@@ -69,7 +76,7 @@ from torch.profiler import ProfilerActivity, profile
 
 
 def peak_bytes(way, tensors):
-    """The most memory that forward and backward had in use at one time, beyond the inputs."""
+    """除输入以外，前向加反向最多同时占用多少内存。"""
     way(*tensors).sum().backward()  # 只准备一次的东西不算在内
     for tensor in tensors:
         tensor.grad = None
@@ -85,11 +92,15 @@ def peak_bytes(way, tensors):
 
 
 peaks = {name: [peak_bytes(way, inputs(n)) for n in lengths] for name, way in ways.items()}
-print("MiB at n =  ", *(f"{n:7}" for n in lengths))
+
+# %%
+called = {"written out": "逐行写出", "fused": "融合内核"}
+print("n        ", *(f"{n:7}" for n in lengths))
 for name, costs in peaks.items():
-    print(f"{name:12}", *(f"{cost / 2**20:7.2f}" for cost in costs))
+    print("MiB      ", *(f"{cost / 2**20:7.2f}" for cost in costs), "", called[name])
 for name, costs in peaks.items():
-    print(f"{name:12} exponent {exponent(costs):.2f}")
+    local = " ".join(f"{slope:7.2f}" for slope in slopes(costs))
+    print(f"指数      {' ' * 7} {local}  {called[name]}，拟合 {exponent(costs):.2f}")
 
 # %%
 mebibytes = {name: [cost / 2**20 for cost in costs] for name, costs in peaks.items()}
@@ -106,7 +117,7 @@ plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True, zh=ch
 # %%
 table = 4 * 2048**2 * 4
 held = peaks["written out"][-1] / table
-print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
+print(f"每张 {table / 2**20:.0f} MiB，峰值时有 {held:.2f} 张")
 
 # %% [markdown]
 # 峰值时有三张表，`round(held) == 3`，几乎就是全部了。融合内核连一张也不保存。它分块处理键，为每个查询记着到目前为止的最大分数、指数之和与输出，反向时再把权重算一遍。所以它的内存只随 $n$ 增长。
@@ -118,20 +129,26 @@ print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 # %%
 import time
 
-best = {name: [math.inf] * len(lengths) for name in ways}
+rounds = {name: [[] for _ in lengths] for name in ways}
 for _ in range(4):
     for i, n in enumerate(lengths):
         tensors = inputs(n)
         for name, way in ways.items():
             begin = time.perf_counter()
             way(*tensors).sum().backward()
-            best[name][i] = min(best[name][i], time.perf_counter() - begin)
+            rounds[name][i].append(time.perf_counter() - begin)
+best = {name: [min(times) for times in many] for name, many in rounds.items()}
 
+# %%
 ratios = [a / b for a, b in zip(best["written out"], best["fused"], strict=True)]
-print("n            ", *(f"{n:6}" for n in lengths))
-print("written/fused", *(f"{ratio:6.1f}" for ratio in ratios))
+print("n        ", *(f"{n:7}" for n in lengths))
+print("倍数     ", *(f"{ratio:7.1f}" for ratio in ratios), "逐行写出 / 融合内核")
 for name, times in best.items():
-    print(f"{name:12} exponent {exponent(times):.2f}")
+    local = " ".join(f"{slope:7.2f}" for slope in slopes(times))
+    print(f"指数      {' ' * 7} {local}  {called[name]}，拟合 {exponent(times):.2f}")
+for name, many in rounds.items():
+    spread = [max(times) / min(times) for times in many]
+    print("慢 / 快  ", *(f"{ratio:7.1f}" for ratio in spread), "", called[name])
 
 # %%
 relative = {name: [t / best["fused"][0] for t in times] for name, times in best.items()}
@@ -145,7 +162,9 @@ plot.lines(
 )
 
 # %% [markdown]
-# 两条线的陡度都与 $n^2$ 差不多。指数不一定正好是 2：序列短的时候，有一部分时间花在启动上；表大到处理器旁边的快速存储装不下，又要多花一些。两者的差别在于：逐行写出来的，每一步都把整张表写进内存，下一步再读回来。
+# 每个查询都要遇到每个键，乘法按 $n^2$ 增长；时间大致跟着走，但不是一条直线。看每次加倍的指数就知道：序列短的时候，有一部分时间花在启动上，指数偏低；表大到处理器旁边的快速存储装不下，逐行写出来的又要多花一些，指数偏高。所以拟合出来的那一个数，只是这些指数的平均，小数点后面的不要当真；最后两行说明一轮与一轮能差多少，比这还小的差别，也不要当真。
+#
+# 序列长了，逐行写出来的要慢几倍：每一步都把整张表写进内存，下一步再读回来。序列短的时候，两者的快慢就说不准了。
 #
 # ## 头 {#heads}
 #
@@ -159,9 +178,10 @@ for num_heads in counts:
         tensors = inputs(512, num_heads, 128 // num_heads)
         heads[name].append(peak_bytes(way, tensors) / 2**20)
 
-print("MiB, heads  ", *(f"{count:6}" for count in counts))
+# %%
+print(*(f"{count:6}" for count in counts), "个头")
 for name, costs in heads.items():
-    print(f"{name:12}", *(f"{cost:6.2f}" for cost in costs))
+    print(*(f"{cost:6.2f}" for cost in costs), "MiB ", called[name])
 
 # %% [markdown]
 # 逐行写出来的，头加倍，峰值也加倍；融合内核则停在原处，`max(heads["fused"]) < 1.1 * min(heads["fused"])`。分成多个头[不增加参数](../chapters/multi_head.md#count)，但如果要保留权重，就不是白来的。

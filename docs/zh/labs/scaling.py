@@ -30,7 +30,8 @@ plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q �
 # %%
 for d_k in lengths:
     spread = dots[d_k].std().item()
-    print(f"d_k {d_k:4}   spread {spread:5.1f}   spread / sqrt(d_k) {spread / d_k**0.5:.2f}")
+    ratio = spread / d_k**0.5
+    print(f"d_k {d_k:4}   标准差 {spread:5.1f}   标准差 / √d_k {ratio:.2f}")
 
 # %% [markdown]
 # 最后一列始终在 1 左右：离散程度正是 $\sqrt{d_k}$。所以除以 $\sqrt{d_k}$ 之后，不论 $d_k$ 是多少，分数的离散程度都一样。
@@ -58,7 +59,7 @@ plot.lines(largest, at, x_label="log₂ d_k", y_label="max weight", zh={"max wei
 
 # %%
 for d_k, unscaled, scaled in zip(lengths, *largest.values(), strict=True):
-    print(f"d_k {d_k:4}   unscaled {unscaled:.2f}   scaled {scaled:.2f}")
+    print(f"d_k {d_k:4}   不缩放 {unscaled:.2f}   缩放 {scaled:.2f}")
 
 # %% [markdown]
 # ## 再看梯度 {#gradient}

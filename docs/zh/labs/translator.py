@@ -29,6 +29,7 @@ from headwise.models import numerals, translator
 from headwise.layers import Residual
 from headwise.multi_head import MultiHeadAttention
 from headwise.models.translator_training import (
+    RANGES,
     Training,
     accuracy,
     exact,
@@ -39,7 +40,7 @@ from headwise.models.translator_training import (
 
 for n in (20, 105, 203_000, 10_000_020):
     print(n, numerals.to_chinese(n), numerals.to_english(n), sep="   ")
-print(len(translator.SRC_TOKENS), "characters,", len(translator.TGT_TOKENS), "words")
+print(f"{len(translator.SRC_TOKENS)} 个字，{len(translator.TGT_TOKENS)} 个词")
 
 # %% [markdown]
 # 凭规则就能把 `numerals.LARGEST == 999_999_999` 以内的每个数写成一对中文和英文，不必收集数据。100 以上的数，每十个大约留出一个不学：留不留，看数的哈希值；训练从不抽到留出的数。下面是其中五个，后面还会遇到。
@@ -68,8 +69,11 @@ def go_to(step):
 
 for step in (0, 20, 40, 60, 80, 100, 150, 200, 300, 400):
     go_to(step)
-print(sum(p.numel() for p in run.model.parameters()), "parameters")
-print(f"after {steps[-1]} of {run.steps} steps: {right[-1]:.1%} right")
+
+# %%
+size = sum(p.numel() for p in run.model.parameters())
+print(f"{size} 个参数")
+print(f"{run.steps} 步里的第 {steps[-1]} 步：{right[-1]:.1%} 全对")
 
 # %% [markdown]
 # ### 边学边错 {#mistakes}
@@ -81,7 +85,8 @@ for i, n in enumerate(five):
     print(numerals.to_chinese(n))
     for step in (0, 40, 100, 200, 400):
         said = diary[step][i]
-        print(f"{step:6}   {'right' if said == numerals.to_english(n) else 'wrong'}   {said}")
+        verdict = "对" if said == numerals.to_english(n) else "错"
+        print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
 # 译文早早就像个数了，离对还远得很。短的数最先译对。最费时间的是中文和英文分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
@@ -118,9 +123,13 @@ plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chine
 
 # %%
 counts = accuracy(run.model, 10_000)
-for name, count in counts.items():
-    print(f"{name:24} {count}")
-worst = min(int(right) / int(of) for right, _, of in map(str.split, counts.values()))
+worst = min(int(hit) / int(of) for hit, _, of in map(str.split, counts.values()))
+
+# %%
+labels = ["留出的数", *(f"{r.start} 至 {r.stop - 1}" for r in RANGES)]
+for label, count in zip(labels, counts.values(), strict=True):
+    hit, _, of = count.split()
+    print(f"{hit:>5} / {of:5}  {label}")
 
 # %% [markdown]
 # 区间里的数译得和别的一样好，`worst > 0.95`：每个数字在每个位置上模型都见过，只是没见过它们这样凑在一起。
@@ -143,7 +152,7 @@ model = translator.load()
 
 
 def look(text):
-    """The words that the model writes, and its weights while it does."""
+    """模型写出的词，以及写的时候的权重。"""
     src, tgt = translator.encode([text]), translator.encode_words(translator.say(model, [text]))
     with torch.no_grad():
         _, weights = model(src, tgt[:, :-1], need_weights=True)
@@ -159,9 +168,10 @@ plot.heatmap(weights.memory[-1][0], written, list(text))
 #
 # 如果 hundred 没有“百”可看呢？
 
+
 # %%
 def align(text):
-    """Each word, with the character that the last layer's heads together look at most."""
+    """每个词，以及最后一层各头合起来看得最多的字。"""
     written, weights = look(text)
     mean = weights.memory[-1][0].mean(dim=0)  # 每个词一行，每个字一列
     return [f"{word} ← {text[i]}" for word, i in zip(written, mean.argmax(dim=-1), strict=True)]
@@ -171,7 +181,23 @@ for text in ("三千五百二十四", "二十三万五千"):
     print(text, *align(text), sep="   ")
 
 # %% [markdown]
-# 那就看“万”。按数词的规则，“二十三万”里的 hundred 正是由“万”而来。不过这是权重的最大值，说的是头在看哪里；结果是不是取决于它，要把它遮住才知道。
+# 那就看“万”。不过权重只说头在看哪里，结果是不是取决于它，要把它遮住才知道。那就轮流遮住每一个字，不让解码器看见，看看 hundred 的概率还剩多少：
+
+# %%
+text = "二十三万五千"
+src, tgt = translator.encode([text]), translator.encode_words(translator.say(model, [text]))
+with torch.no_grad():
+    memory = model.encoder(model.embed_src(src))
+    hidden = ~torch.eye(len(text), dtype=torch.bool)[:, None, None]  # (6, 1, 1, 6)
+    logits = model.decode(tgt[:, :-1].expand(6, -1), memory.expand(6, -1, -1), hidden)
+hundred = torch.softmax(logits, dim=-1)[:, 1, translator.TGT_TOKENS.index("hundred")]  # (6,)
+
+# %%
+for character, left in zip(text, hundred, strict=True):
+    print(f"遮住“{character}”：hundred 的概率 {left:.2f}")
+
+# %% [markdown]
+# 遮住“万”，概率掉下去一大半，`hundred[3] < 0.5`；遮住别的字，几乎不变，`min(hundred[:3].min(), hundred[4:].min()) > 0.95`。所以在这里，看着哪里，也就取决于哪里。它没有掉到 0，因为编码器已经把“万”混进了旁边几个字的向量里，解码器照样能读到一些。
 #
 # ## 每个头在做什么 {#heads}
 #
@@ -184,14 +210,20 @@ tgt = translator.encode_words([numerals.to_english(n) for n in numbers])
 with torch.no_grad():
     _, weights = model(src, tgt[:, :-1], need_weights=True)
 
-print("               digit's word    digit's word    unit's word")
-print("               at the digit    at its unit     at the unit")
+looks = []
 for layer, seen in enumerate(weights.memory, 1):
     for head, mean in enumerate(seen.mean(dim=0), 1):
         at_digit = mean[[0, 2, 4, 5], [0, 2, 4, 6]].mean()
         at_unit = mean[[0, 2, 4], [1, 3, 5]].mean()
         unit = mean[[1, 3], [1, 3]].mean()
-        print(f"layer {layer} head {head}   {at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}")
+        looks.append((layer, head, at_digit, at_unit, unit))
+
+# %%
+print("                写数字的词      写数字的词      写单位的词")
+print("                看数字          看它的单位      看单位")
+for layer, head, at_digit, at_unit, unit in looks:
+    shares = f"{at_digit:8.2f} {at_unit:15.2f} {unit:15.2f}"
+    print(f"第 {layer} 层第 {head} 个头 {shares}")
 
 # %% [markdown]
 # 最后一层的第 2、3 个头看数字。第 4 个头，还有第一层的第 1 个头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。一行加起来不必是 1：最后一个数字后面没有单位，几列是对不同的词取的平均。
@@ -199,17 +231,16 @@ for layer, seen in enumerate(weights.memory, 1):
 # 再看那些只看自己这一边的头，按所看之处的远近来分；第一个位置也可能恰好是前一个，那就又算了一遍：
 
 # %%
-for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
-    heads = ("two before", "one before", "itself", "one after", "first")
-    print(f"{name:14}", "  ".join(f"{head:>10}" for head in heads))
+for name, layers in (("编码器", weights.encoder), ("解码器", weights.decoder)):
+    print(name, "           前两个      前一个        自己      后一个      第一个")
     for layer, seen in enumerate(layers, 1):
         for head, mean in enumerate(seen.mean(dim=0), 1):
             near = [mean.diagonal(offset).sum() / len(mean) for offset in (-2, -1, 0, 1)]
             shown = "  ".join(f"{share:10.2f}" for share in (*near, mean[:, 0].mean()))
-            print(f"layer {layer} head {head} {shown}")
+            print(f"第 {layer} 层第 {head} 个头{shown}")
 
 # %% [markdown]
-# 编码器的头把目光分给左右两边的邻居。解码器的头不能往后看：one after 一列都是 0，这正是因果掩码的要求。它们看的是当前的词、前一个词，还有开头的词元 `<bos>`{.text}。
+# 编码器的头把目光分给左右两边的邻居。解码器的头不能往后看：“后一个”这一列都是 0，这正是因果掩码的要求。它们看的是当前的词、前一个词，还有开头的词元 `<bos>`{.text}。
 #
 # ## 去掉一个头 {#without-head}
 #
@@ -224,7 +255,7 @@ parts = {
 
 
 def without(attention, heads):
-    """The share of right translations while these heads give nothing."""
+    """这些头什么也不给的时候，译对的比例。"""
     keep = torch.ones(attention.num_heads, attention.d_v)
     keep[heads] = 0
     hook = attention.W_o.register_forward_pre_hook(lambda module, args: (args[0] * keep.flatten(),))
@@ -233,21 +264,44 @@ def without(attention, heads):
     return share
 
 
-print(f"all heads there: {exact(model, tested).double().mean().item():.1%}")
-print(f"{'without head':26}", "".join(f"{h:>9}" for h in (1, 2, 3, 4, "all four")))
-for name, attentions in parts.items():
-    for layer, attention in enumerate(attentions, 1):
-        shares = [without(attention, heads) for heads in (0, 1, 2, 3, [0, 1, 2, 3])]
-        print(f"{name:18} layer {layer}", "".join(f"{share:9.1%}" for share in shares))
+whole = exact(model, tested).double().mean().item()
+shares = {
+    (name, layer): [without(attention, heads) for heads in (0, 1, 2, 3, [0, 1, 2, 3])]
+    for name, attentions in parts.items()
+    for layer, attention in enumerate(attentions, 1)
+}
+
+# %%
+names = {
+    "encoder": "编码器",
+    "decoder, own words": "解码器看已写的词",
+    "decoder, source": "解码器看原文",
+}
+print(f"所有的头都在：{whole:.1%}")
+print("  去掉第 1 个   第 2 个   第 3 个   第 4 个  四个全去")
+for (name, layer), row in shares.items():
+    numbers = "".join(f"{share:10.1%}" for share in row)
+    print(f"   {numbers}  {names[name]}，第 {layer} 层")
 
 # %% [markdown]
 # 单独去掉一个头，大多数情况下几乎看不出来：别的头知道得差不多。最后一列就不同了。任何一层没了对原文的注意力，或者第一层没了对已写的词的注意力，解码器就不知所措；编码器去掉一层，倒还有一半以上的译文是对的。
 #
 # ## 去掉一个部件 {#ablations}
 #
-# 因果掩码、位置、缩放、残差连接各有什么用？分别去掉它们来训练。完整的训练是 `run.steps == 1200` 步，这里只走 300 步，再和走了同样步数的原模型比较。先看掩码：用一个钩子（PyTorch 在调用模块之前顺带运行的函数）告诉解码器的自注意力，它不是因果的。
+# 因果掩码、位置、缩放、残差连接各有什么用？分别去掉它们来训练。一次训练说明不了什么，所以每种都从三个种子各训练一遍；为了不用等太久，模型换成小的（一层，宽 32），数也只到四位，每次 200 步。先看掩码：用一个钩子（PyTorch 在调用模块之前顺带运行的函数）告诉解码器的自注意力，它不是因果的。
 
 # %%
+import torch.nn.functional as F
+
+from headwise.transformer import Transformer
+
+small = torch.arange(10_000)
+learned, asked = small[~held_out(small)], small[held_out(small)][::5]
+sources = translator.encode([numerals.to_chinese(n) for n in small.tolist()])
+targets = translator.encode_words([numerals.to_english(n) for n in small.tolist()])
+vocabularies = len(translator.SRC_TOKENS), len(translator.TGT_TOKENS)
+
+
 def untouched(model):
     pass
 
@@ -260,28 +314,55 @@ def no_causal_mask(model):
         layer.self_attention.register_forward_pre_hook(see_all, with_kwargs=True)
 
 
-results = {}
+def trained(change, seed, steps=200):
+    """训练一个改动过的小模型；最后 20 步的平均损失，答对的比例，以及它怎么译 235。"""
+    torch.manual_seed(seed)
+    model = Transformer(
+        *vocabularies, d_model=32, num_heads=4, num_layers=1, dropout=0.0, norm_first=True
+    )
+    change(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(steps):
+        batch = learned[torch.randint(len(learned), (64,))]
+        tgt = targets[batch]
+        logits = model(sources[batch], tgt[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    share = exact(model, asked).double().mean().item()
+    return sum(losses[-20:]) / 20, share, translator.say(model, ["二百三十五"])[0]
 
 
 def compare(change):
-    model = translator.new_model(seed=0)
-    change(model)
-    short = Training(model, steps=300)
-    short.advance(300)
-    loss = sum(short.losses[-20:]) / 20
-    share = exact(model, tested).double().mean().item()
-    said = translator.say(model, ["二百三十五"])[0]
-    print(f"{change.__name__:16} loss {loss:.4f}   right {share:6.1%}   二百三十五: {said}")
-    results[change.__name__] = loss, share
+    rows = [trained(change, seed) for seed in (0, 1, 2)]
+    results[change] = torch.tensor([row[:2] for row in rows]).T  # (2, 3)
+    said[change] = [row[2] for row in rows]
 
 
+torch.set_num_threads(1)
+results, said = {}, {}
 compare(untouched)
 compare(no_causal_mask)
 
+
+# %%
+def show(change):
+    loss, share = ("  ".join(f"{x:.3f}" for x in row) for row in results[change])
+    print(f"损失 {loss}    答对 {share}   {change.__name__}")
+    print(*said[change], sep=" / ")
+
+
+show(untouched)
+show(no_causal_mask)
+
 # %% [markdown]
-# 没有掩码，损失更低，`results["no_causal_mask"][0] < results["untouched"][0]`，模型却毫无用处：`results["no_causal_mask"][1] < 0.05`。训练时它看得见下一个词，抄下来就行；翻译时没有下一个词可抄。
+# 每行三个损失、三个比例，三个种子各一个；下面是三个模型怎么译“二百三十五”。没有掩码，损失也降得很低，`results[no_causal_mask][0].max() < 0.1`，只看损失，你会以为它学会了。可是它一个数也译不对：`results[no_causal_mask][1].max() < 0.05`。训练时它看得见下一个词，抄下来就行；翻译时没有下一个词可抄。
 #
 # 再看其余几样。去掉位置：位置编码算好了，却不用。
+
 
 # %%
 def no_positions(model):
@@ -291,10 +372,14 @@ def no_positions(model):
 
 compare(no_positions)
 
+# %%
+show(no_positions)
+
 # %% [markdown]
-# 模型知道有哪些字，不知道它们的顺序，于是写出对的数字，放在错的位置上，`results["no_positions"][1] < 0.5 < results["untouched"][1]`。
+# 模型知道有哪些字，不知道它们的顺序，于是写出对的数字，放在错的位置上。三个种子都远远落后：`results[no_positions][1].max() < 0.5 < results[untouched][1].min()`。
 #
 # 去掉缩放：分数要除以 $\sqrt{d_k}$，就先把查询放大同样的倍数。
+
 
 # %%
 def no_scaling(model):
@@ -306,10 +391,14 @@ def no_scaling(model):
 
 compare(no_scaling)
 
+# %%
+show(no_scaling)
+
 # %% [markdown]
-# 也学得会，只是慢一些：`results["no_scaling"][0] > results["untouched"][0]`。这里的 $d_k$ 只有 16；[向量越长，缩放越要紧](scaling.py#spread)。
+# 你可能以为它会学得慢些。在这里看不出来：三个种子的结果与原来的混在一起，差别不比种子之间的更大。这里的 $d_k$ 只有 8，训练也能把 $W_q$ 调小一些；[维数越多，缩放越要紧](scaling.py#spread)。
 #
 # 去掉残差连接：子层只给出它的改动。
+
 
 # %%
 def no_residual(model):
@@ -320,13 +409,16 @@ def no_residual(model):
 
 compare(no_residual)
 
+# %%
+show(no_residual)
+
 # %% [markdown]
-# 这么点时间里几乎什么也没学到，`results["no_residual"][1] < 0.05`，只会重复一个词。一个字是什么，很难传到上面的层；梯度也[很难传到下面的层](../chapters/layers.md)。
+# 三个种子都落在后面，`results[no_residual][1].max() < results[untouched][1].min()`，而这个模型才一层；层数多了，[差别会大得多](../chapters/layers.md)。没有残差连接，一个字是什么，只能经过每个子层传上去，梯度也只能这样传下来。
 #
 # ## 自己试试 {#try}
 #
 # - 在命令行里训练一个你自己的模型：`python -m headwise.models.translator train --seed 1`{.text}。用 Ctrl-C 打断，再用 `--resume`{.text} 接着训练，得到的权重逐位相同。
-# - 把四个头换成一个头（`translator.MODEL`），训练 300 步来比较。差别会比你想的小：参数一个不少，而对这个任务，我们试下来，一个宽的头学得差不多一样好。
+# - 在 `trained`{.text} 里把四个头换成一个头，从几个种子各训练一遍。差别会比你想的小：参数一个不少，而对这个任务，我们试下来，一个宽的头学得差不多一样好。
 # - 把整个“七亿”也留出来：在 `src/headwise/models/translator_training.py` 的区间里加上 `range(700_000_000, 800_000_000)`，再训练。这样模型从没见过“亿”前面的“七”。我们试下来，这样的数它照样全都译对了：单知道“七”、单知道“亿”，就够了。
 # - 试试口语里的说法：`python -m headwise.models.translator translate 两万五`{.text}。它会拒绝，并说明理由。为什么让模型去猜不是个好主意？
 #

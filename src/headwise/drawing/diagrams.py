@@ -9,6 +9,7 @@ what it draws.
 from headwise.drawing.attentions import attentions
 from headwise.drawing.beside import beside
 from headwise.drawing.decoding import decoding
+from headwise.drawing.devices import devices
 from headwise.drawing.flow import flow
 from headwise.drawing.gaze import gaze
 from headwise.drawing.gradients import gradients
@@ -18,11 +19,16 @@ from headwise.drawing.masks import masks
 from headwise.drawing.memory import memory
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
+from headwise.drawing.parameter_bytes import parameter_bytes
+from headwise.drawing.ranks import ranks
+from headwise.drawing.tiles import tiles
+from headwise.drawing.timeline import timeline
 
 __all__ = [
     "attentions",
     "beside",
     "decoding",
+    "devices",
     "flow",
     "gaze",
     "gradients",
@@ -32,5 +38,9 @@ __all__ = [
     "merge",
     "norms",
     "packed",
+    "parameter_bytes",
+    "ranks",
     "split",
+    "tiles",
+    "timeline",
 ]

@@ -65,6 +65,13 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
         zh={"input": "输入", "label": "标签"},
     ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
+    "tiles": lambda: diagrams.tiles(torch.arange(36.0).view(6, 6).sin(), 2),
+    "timeline": lambda: diagrams.timeline({"a": [1.0, 1.0], "b": [4.0, 4.0]}, 2.0),
+    "parameter bytes": lambda: diagrams.parameter_bytes({"a": [4] * 4, "b": [2] * 4}),
+    "ranks": lambda: diagrams.ranks([0.25, -0.5], 6),
+    "devices": lambda: diagrams.devices(
+        {"x": torch.ones(2, 3), "y": torch.empty(4, device="meta")}
+    ),
 }
 
 
