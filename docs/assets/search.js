@@ -7,8 +7,8 @@ const SETUP = 0, READY = 1, QUERY = 2, RESULT = 3 // the messages of the theme
 
 // What a word counts for in a heading, in other words for a section, in the title of its page, in
 // its text and in its code; and how soon it counts no more for being there again.
-const FIELDS = { title: 5, words: 4, page: 2, text: 1.5, code: 1 }
-const SATED = { title: 0.3, words: 0.3, page: 0.3, text: 2, code: 3 }
+const FIELDS = { title: 5, words: 4, said: 3, page: 2, text: 1.5, code: 1 }
+const SATED = { title: 0.3, words: 0.3, said: 1, page: 0.3, text: 2, code: 3 }
 const SHOWN = 30, SNIPPET = 110
 
 const ASKING = new RegExp([
@@ -101,7 +101,7 @@ class Index {
       const path = doc.location.split("#")[0]
       if (!this.pages.has(path)) this.pages.set(path, doc)
       const page = this.pages.get(path)
-      const fields = { title: doc.title, words: doc.words, text: doc.text, code: doc.code }
+      const fields = { title: doc.title, words: doc.words, said: doc.said, text: doc.text, code: doc.code }
       if (page !== doc) fields.page = page.title
       for (const [name, text] of Object.entries(fields)) if (text) this.#count(id, name, text)
     }
@@ -189,9 +189,9 @@ class Index {
       size = this.#known(units, i)
       const words = units.slice(i, i + Math.max(size, 1)).map(unit => unit.word)
       if (size < 2 && next && !isHan(word + next) && this.terms.has(`=${word + next}`)) { // soft max
-        size = 2
-        things.push({ ways: [...this.#ways([word + next], isEnd()), [[stem(word), stem(next)], 0.9]], weight: 1.4 })
-      } else if (!size && isHan(word)) {
+        things.push({ ways: this.#ways([word + next], i + 2 === units.length), weight: 0.5 })
+      }
+      if (!size && isHan(word)) {
         size = 1
         free.add(i)
       } else {
@@ -253,7 +253,7 @@ class Index {
       const said = new Set(termsOf(doc.title).filter(term => term[0] !== "=" && isTelling(term)))
       const both = [...said].filter(term => wanted.has(term)).length
       const about = said.size ? both / said.size : 0
-      return [doc, score * (0.2 + (cover / total) ** 2) * (1 + about) * (doc.boost ?? 1)]
+      return [doc, score * (0.1 + (cover / total) ** 2) * (1 + about * cover / total) * (doc.boost ?? 1)]
     }).sort(([, a], [, b]) => b - a).slice(0, SHOWN)
     return ranked.filter(([, score]) => score > ranked[0][1] / 20)
       .map(([doc, score]) => [this.#shown(doc, score, toShow)])

@@ -152,6 +152,8 @@ class Site:
                 whole, page.content = page.content, search.without_marks(page.content or "")
                 add(page)
                 page.content = whole
+                for entry in index.entries[before : before + 1]:
+                    entry["links"] = list(search.links(whole or "", page.url))
                 self.entries[key] = [dict(entry) for entry in index.entries[before:]]
             else:
                 index.entries.extend(dict(entry) for entry in self.entries[key])

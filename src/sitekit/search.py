@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
@@ -26,11 +28,14 @@ _FORMULA = re.compile(r'<math [^>]*data-latex="([^"]*)".*?</math>', re.DOTALL)
 _CODE = re.compile(r"<pre>(.*?)</pre>", re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r"</?(?:code|su[bp])>")
+_ITEM = re.compile(r"<(tr|li)>(.*?)</\1>|<a .*?</a>", re.DOTALL)
+_LINK = re.compile(r'<a (?!class="(?:term|headerlink))[^>]*?href="([^"]+)".*?</a>', re.DOTALL)
 _TWO_TONGUES = re.compile(r"(?P<here>.+?) ?[（(](?P<there>.+)[）)]")
 
 # Sections that list what is said elsewhere, and those where it is only practised.
 _LISTS = ("#next", "#questions")
 _PRACTICE = ("#exercises", "#try")
+_LONGEST = 200  # what is longer than this is about more than its link
 
 
 def without_marks(html: str) -> str:
@@ -76,14 +81,35 @@ class Words:
             self.sections.setdefault(f"glossary.html#{entry.anchor}", []).extend(entry.words)
 
 
+def links(html: str, url: str) -> Iterator[tuple[str, str]]:
+    """What a page says where it links: the addresses of sections, and the words of the links.
+
+    A row of a table, or an item of a list, that holds but one link speaks of what it leads to.
+    """
+    for item in _ITEM.finditer(html):
+        found = list(_LINK.finditer(item[0]))
+        for link in found:
+            words = _plain(item[0] if len(found) == 1 else link[0])
+            address = posixpath.normpath(posixpath.join(posixpath.dirname(url), link[1]))
+            if len(words) <= _LONGEST:
+                yield address, words
+
+
 def index(entries: Sequence[Mapping[str, Any]], language: str, words: Words) -> str:
     """The search index of one language, with addresses as seen from its root."""
     prefix = "" if language == "zh" else f"{language}/"
+    said: dict[str, dict[str, None]] = defaultdict(dict)  # each once, in order
+    for entry in entries:
+        for address, text in entry.get("links", ()):
+            said[address][text.lower()] = None
     docs = []
     for entry in entries:
         location = entry["location"].removeprefix(prefix)
         if not location.endswith(_LISTS):
-            docs.append(_section(entry, location, words.sections.get(location, ())))
+            aliases = {"words": words.sections.get(location), "said": said.get(entry["location"])}
+            docs.append(
+                _section(entry, location) | {k: ", ".join(v) for k, v in aliases.items() if v}
+            )
     meanings = {"same": [*words.same, *_translations(docs)], "vague": words.vague}
     # The theme itself marks the words found on the page that a result leads to, cut at spaces.
     config = {"lang": ["en"], "separator": r"\s+", "pipeline": []} | meanings
@@ -91,12 +117,11 @@ def index(entries: Sequence[Mapping[str, Any]], language: str, words: Words) -> 
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def _section(entry: Mapping[str, Any], location: str, aliases: Sequence[str]) -> dict[str, Any]:
+def _section(entry: Mapping[str, Any], location: str) -> dict[str, Any]:
     code = " ".join(_CODE.findall(entry["text"]))
     section = {"location": location, "title": _plain(entry["title"])}
     section["text"] = _plain(_CODE.sub(" ", entry["text"]))
     section |= {"code": _plain(code)} if code else {}
-    section |= {"words": ", ".join(aliases)} if aliases else {}
     return section | ({"boost": 0.6} if location.endswith(_PRACTICE) else {})
 
 
