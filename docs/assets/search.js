@@ -36,8 +36,8 @@ function stem(word) {
   return word
     .replace(/(ss|us|is)$/, "$1_").replace(/ies$/, "y").replace(/(ch|sh|x|ss_)es$/, "$1").replace(/s$/, "")
     .replace(/_$/, "")
-    .replace(/(is|iz)(ations?|ing|ed|e)$/, "iz")
-    .replace(/(\w{3,})ations?$/, "$1at")
+    .replace(/(is|iz)(ation|ing|er|ed|e)$/, "iz")
+    .replace(/(\w{3,})ation$/, "$1at")
     .replace(/(\w{3,}?)(ing|ed|ly)$/, "$1")
     .replace(/([bdgklmnprt])\1$/, "$1")
     .replace(/(\w{3,})e$/, "$1")
@@ -228,7 +228,16 @@ class Index {
   #weight(words) {
     if (this.vague.has(keyOf(words))) return 0.3
     if (words.length > 1) return Math.sqrt(isHan(words[0]) ? words.length / 2 : words.length)
-    return SMALL.has(words[0]) ? 0.08 : words[0].length > 1 ? 1 : 0.5
+    if (SMALL.has(words[0])) return 0.08
+    return words[0].length === 1 || /^\d+$/.test(words[0]) ? 0.4 : 1 // a letter or a number
+  }
+
+  /** How much of its heading, or of another name for it, is in the query: at best, all of it. */
+  #about(doc, wanted) {
+    doc.names ??= [doc.title, ...(doc.words ?? "").split(", ")]
+      .map(name => [...new Set(termsOf(name).filter(term => term[0] !== "=" && isTelling(term)))])
+      .filter(terms => terms.length)
+    return Math.max(0, ...doc.names.map(terms => terms.filter(term => wanted.has(term)).length / terms.length))
   }
 
   search(query) {
@@ -250,9 +259,7 @@ class Index {
     }
     const ranked = [...scores].map(([id, [score, cover]]) => {
       const doc = this.docs[id]
-      const said = new Set(termsOf(doc.title).filter(term => term[0] !== "=" && isTelling(term)))
-      const both = [...said].filter(term => wanted.has(term)).length
-      const about = said.size ? both / said.size : 0
+      const about = this.#about(doc, wanted)
       return [doc, score * (0.1 + (cover / total) ** 2) * (1 + about * cover / total) * (doc.boost ?? 1)]
     }).sort(([, a], [, b]) => b - a).slice(0, SHOWN)
     return ranked.filter(([, score]) => score > ranked[0][1] / 20)

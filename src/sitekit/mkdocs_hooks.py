@@ -153,7 +153,8 @@ class Site:
                 add(page)
                 page.content = whole
                 for entry in index.entries[before : before + 1]:
-                    entry["links"] = list(search.links(whole or "", page.url))
+                    about = [(page.url, page.meta.get("description", ""))]
+                    entry["links"] = about + list(search.links(whole or "", page.url))
                 self.entries[key] = [dict(entry) for entry in index.entries[before:]]
             else:
                 index.entries.extend(dict(entry) for entry in self.entries[key])
