@@ -5,24 +5,30 @@
 
 const SETUP = 0, READY = 1, QUERY = 2, RESULT = 3 // the messages of the theme
 
-// What a word counts for in a heading, in other words for a section, in the title of its page, in
-// its text and in its code; and how soon it counts no more for being there again.
+// What a word counts for in a heading, in other words for a section, in what links to it say, in the
+// title of its page, in its text and in its code; and how soon it counts no more for coming again.
 const FIELDS = { title: 5, words: 4, said: 3, page: 2, text: 1.5, code: 1 }
 const SATED = { title: 0.3, words: 0.3, said: 1, page: 0.3, text: 2, code: 3 }
 const SHOWN = 30, SNIPPET = 110
 
-const ASKING = new RegExp([
-  "为什么", "为啥", "为何", "怎么样", "怎么", "怎样", "如何", "是什么", "什么是", "什么", "是不是", "能不能", "可不可以",
-  "可以", "有没有", "要不要", "需不需要", "哪里", "哪个", "哪些", "哪几个", "多少", "干嘛", "做什么", "请问", "到底", "究竟",
-  "有什么用", "有啥用", "干什么", "起什么作用", "什么作用", "应该", "时候", "意思", "还是", "或者", "一下", "以及", "之后", "之前", "问题", "必须", "需要", "一定",
-].join("|"), "g")
-const PARTICLES = new Set("的了吗呢吧啊嘛是在有和与跟及或要会能就都也还我你它他这那哪个些么什怎为把被用对从到上下里中来去着得地不没")
-const SMALL = new Set(`a about after again all also always am an and any apply are as at be because been before but by can could did do
-  does doing done don for from get gets give gives go goes good got had has have having here how i if in into is isn it
-  its just like made make makes many may me mean means much must my need needed needs no not of off on one only or our
-  out over please s should so some t than that the their them then there these they thing this those to too up us use
-  used uses using very want was way we were what whats when where whether which while who why will with without work
-  works would you your`.split(/\s+/))
+// What makes a question of words, and says nothing of what it is about; longer ones come first.
+const ASKING = new RegExp(`
+  起什么作用 什么作用 有什么用 可不可以 需不需要 怎么样 为什么 是什么 什么是 有啥用 干什么 做什么
+  是不是 能不能 有没有 要不要 哪几个 怎么 怎样 如何 为啥 为何 什么 干嘛 可以 需要 哪里 哪个 哪些
+  多少 请问 到底 究竟 应该 必须 一定 时候 意思 还是 或者 一下 以及 之后 之前 问题
+`.trim().split(/\s+/).join("|"), "g")
+const PARTICLES = new Set(
+  "的了吗呢吧啊嘛是在有和与跟及或要会能就都也还我你它他这那哪个些么什怎为把被用对从到上下里中来去着得地不没",
+)
+const SMALL = new Set(`
+  a about after again all also always am an and any apply are as at be because been before but
+  by can could did do does doing done don each every everything for from get gets give gives go
+  goes good got had has have having here how i if in into is isn it its just like made make
+  makes many may me mean means much must my need needed needs no not of off on one only or our
+  out over please s should so some t than that the their them then there these they thing this
+  those to too up us use used uses using very want was way we were what whats when where whether
+  which while who why will with without work works would you your
+`.trim().split(/\s+/))
 
 const HAN = /\p{Script=Han}/u
 const UNITS = /\p{Script=Han}|[√∞]|\d+\.\d+|(?:(?!\p{Script=Han})[\p{L}\p{N}_])+/gu
@@ -34,8 +40,9 @@ const isHan = unit => HAN.test(unit)
 function stem(word) {
   if (!/^[a-z]{4,}$/.test(word)) return word === "has" ? word : word.replace(/^([a-z]{2,})s$/, "$1")
   return word
-    .replace(/(ss|us|is)$/, "$1_").replace(/ies$/, "y").replace(/(ch|sh|x|ss_)es$/, "$1").replace(/s$/, "")
-    .replace(/_$/, "")
+    .replace(/ies$/, "y")
+    .replace(/(ch|sh|x|ss)es$/, "$1")
+    .replace(/([^sui])s$/, "$1")
     .replace(/(is|iz)(ation|ing|er|ed|e)$/, "iz")
     .replace(/(\w{3,})ation$/, "$1at")
     .replace(/(\w{3,}?)(ing|ed|ly)$/, "$1")
@@ -50,22 +57,21 @@ function partsOf(name) {
   return parts.length > 1 ? long.map(part => part.toLowerCase()) : []
 }
 
-const known = new Map()
+const kept = new Map()
 
-/** The terms of an English word, or of a name in code: as it is, its stem, the stems of its parts. */
+/** The terms of an English word, or of a name in code: itself, its stem, the stems of its parts. */
 function termsOfUnit(unit) {
-  if (!known.has(unit)) {
-    const word = unit.toLowerCase().replaceAll("_", "")
-    known.set(unit, [...new Set([`=${word}`, stem(word), ...partsOf(unit).map(stem)])])
+  if (!kept.has(unit)) {
+    const word = wordOf(unit)
+    kept.set(unit, [...new Set([`=${word}`, stem(word), ...partsOf(unit).map(stem)])])
   }
-  return known.get(unit)
+  return kept.get(unit)
 }
 
-/** The terms of a text, to be counted: those of its words, its Chinese characters, and pairs of these. */
+/** The terms of a text: those of its words, its Chinese characters, and pairs of these. */
 function termsOf(text) {
   const terms = []
-  let end = 0
-  let before = ""
+  let before = "", end = 0
   for (const { 0: unit, index } of tidy(text).matchAll(UNITS)) {
     if (isHan(unit)) {
       terms.push(unit)
@@ -88,7 +94,8 @@ function lookedUp(words) {
   })
 }
 
-const wordsOf = text => tidy(text).match(UNITS).map(unit => unit.toLowerCase().replaceAll("_", ""))
+const wordOf = unit => unit.toLowerCase().replaceAll("_", "")
+const wordsOf = text => (tidy(text).match(UNITS) ?? []).map(wordOf)
 const keyOf = words => words.map(stem).join(" ")
 const hasParticle = text => [...text].some(unit => PARTICLES.has(unit))
 
@@ -101,15 +108,17 @@ class Index {
       const path = doc.location.split("#")[0]
       if (!this.pages.has(path)) this.pages.set(path, doc)
       const page = this.pages.get(path)
-      const fields = { title: doc.title, words: doc.words, said: doc.said, text: doc.text, code: doc.code }
-      if (page !== doc) fields.page = page.title
-      for (const [name, text] of Object.entries(fields)) if (text) this.#count(id, name, text)
+      const title = page === doc ? "" : page.title
+      for (const name of Object.keys(FIELDS)) {
+        const text = name === "page" ? title : doc[name]
+        if (text) this.#count(id, name, text)
+      }
     }
     this.same = new Map()
     this.vague = new Set()
     for (const group of [...config.same, ...config.vague]) {
       const words = group.map(wordsOf)
-      for (const word of words) this.same.set(keyOf(word), [...this.same.get(keyOf(word)) ?? [], ...words])
+      for (const key of words.map(keyOf)) this.same.set(key, [...this.same.get(key) ?? [], ...words])
     }
     for (const word of config.vague.flat()) this.vague.add(keyOf(wordsOf(word)))
     this.longest = Math.max(...[...this.same.keys()].map(key => key.split(" ").length))
@@ -125,7 +134,7 @@ class Index {
     }
   }
 
-  /** How strongly each section speaks of a thing that can be said in these ways, the first its own. */
+  /** How strongly each section speaks of a thing that can be said in these ways, and how rare it is. */
   #strength(ways) {
     const strength = new Map()
     let rarest = Infinity // no other way counts for more than the word that was typed
@@ -169,6 +178,7 @@ class Index {
       const halves = [word.slice(0, cut), word.slice(cut)]
       if (halves.every(half => this.terms.has(`=${half}`))) return [[halves.map(stem), 0.8]]
     }
+    if (word.length < 4) return []
     const near = [...this.terms.keys()].filter(term => term[0] === "=" && isNear(term.slice(1), word))
     return near.map(term => [[term], 0.8])
   }
@@ -178,14 +188,13 @@ class Index {
     const bare = tidy(query).replace(ASKING, " ")
     const units = []
     for (const { 0: unit, index } of (bare.match(UNITS) ? bare : tidy(query)).matchAll(UNITS)) {
-      const word = unit.toLowerCase().replaceAll("_", ""), before = units.at(-1)
+      const word = wordOf(unit), before = units.at(-1)
       const isGlued = isHan(unit) && before?.end === index && isHan(before.word)
-      if (word) units.push({ word, parts: partsOf(unit), isGlued, end: index + 1 })
+      if (word) units.push({ word, parts: partsOf(unit), isGlued, end: index + unit.length })
     }
     const things = [], free = new Set()
     for (let i = 0, size; i < units.length; i += size) {
       const word = units[i].word, next = units[i + 1]?.word
-      const isEnd = () => i + size === units.length
       size = this.#known(units, i)
       const words = units.slice(i, i + Math.max(size, 1)).map(unit => unit.word)
       if (size < 2 && next && !isHan(word + next) && this.terms.has(`=${word + next}`)) { // soft max
@@ -196,7 +205,7 @@ class Index {
         free.add(i)
       } else {
         size ||= 1
-        const ways = this.#ways(words, isEnd())
+        const ways = this.#ways(words, i + size === units.length)
         if (size === 1 && units[i].parts.length) ways.push([units[i].parts.map(stem), 0.6])
         things.push({ ways, weight: this.#weight(words) })
       }
@@ -210,8 +219,8 @@ class Index {
     }
     // One of them alone is a word too, if the glossary has it: 头, head.
     for (const i of free) {
-      const ways = this.#ways([units[i].word], false)
-      if (units.length === 1 || ways.length > 1) things.push({ ways, weight: units.length === 1 ? 1 : 0.4, isLoose: true })
+      const ways = this.#ways([units[i].word], false), isAll = units.length === 1
+      if (isAll || ways.length > 1) things.push({ ways, weight: isAll ? 1 : 0.4, isLoose: true })
     }
     return things
   }
@@ -237,7 +246,8 @@ class Index {
     doc.names ??= [doc.title, ...(doc.words ?? "").split(", ")]
       .map(name => [...new Set(termsOf(name).filter(term => term[0] !== "=" && isTelling(term)))])
       .filter(terms => terms.length)
-    return Math.max(0, ...doc.names.map(terms => terms.filter(term => wanted.has(term)).length / terms.length))
+    const shares = doc.names.map(terms => terms.filter(term => wanted.has(term)).length / terms.length)
+    return Math.max(0, ...shares)
   }
 
   search(query) {
@@ -305,18 +315,20 @@ const escaped = text => text.replace(/[&<>]/g, sign => ESCAPES[sign])
 /** What to mark for these terms: stems, and Chinese words, whose pairs of characters are joined. */
 function toMark(terms) {
   const isPair = term => term.length === 2 && isHan(term)
-  return terms.every(isPair) ? [terms[0][0] + terms.map(term => term[1]).join("")] : terms.filter(isTelling)
+  if (!terms.every(isPair)) return terms.filter(isTelling)
+  return [terms[0][0] + terms.map(term => term[1]).join("")]
 }
 
 /** A text with the words found in it marked, its part around them, and those words themselves. */
 function marked(text, wanted) {
   const isFound = new Uint8Array(text.length)
+  const mark = (word, at) => isFound.fill(1, at, at + word.length)
   for (const word of wanted) {
-    if (!isHan(word) || hasParticle(word)) continue
-    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) isFound.fill(1, at, at + word.length)
+    if (!isHan(word) || word.length === 2 && hasParticle(word)) continue
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) mark(word, at)
   }
   for (const { 0: unit, index } of text.matchAll(UNITS)) {
-    if (!isHan(unit) && termsOfUnit(unit).some(term => wanted.has(term))) isFound.fill(1, index, index + unit.length)
+    if (!isHan(unit) && termsOfUnit(unit).some(term => wanted.has(term))) mark(unit, index)
   }
   const ranges = []
   for (let i = 0; i < text.length; i++) {
@@ -333,12 +345,14 @@ function marked(text, wanted) {
   }
   // The part in which most is found, from a little before the first of it.
   const length = isHan(text) ? SNIPPET : 2 * SNIPPET
-  const near = start => ranges.filter(([other]) => other >= start && other < start + length - 20).length
-  const best = ranges.reduce((best, [start]) => near(start) > near(best) ? start : best, ranges[0]?.[0] ?? 0)
+  const near = start => ranges.filter(([at]) => at >= start && at < start + length - 20).length
+  const first = ranges[0]?.[0] ?? 0
+  const best = ranges.reduce((best, [start]) => near(start) > near(best) ? start : best, first)
   const from = best < 40 ? 0 : text.slice(best - 30, best).search(/[\s，。；：]\S*$/) + 1 + best - 30
   const to = Math.min(text.length, from + length)
   const snippet = (from ? "… " : "") + inside(from, to) + (to < text.length ? "…" : "")
-  return { html: inside(0, text.length), snippet, words: ranges.map(range => text.slice(...range).toLowerCase()) }
+  const words = ranges.map(range => text.slice(...range).toLowerCase())
+  return { html: inside(0, text.length), snippet, words }
 }
 
 let setup, index

@@ -32,9 +32,9 @@ _ITEM = re.compile(r"<(tr|li)>(.*?)</\1>|<a .*?</a>", re.DOTALL)
 _LINK = re.compile(r'<a (?!class="(?:term|headerlink))[^>]*?href="([^"]+)".*?</a>', re.DOTALL)
 _TWO_TONGUES = re.compile(r"(?P<here>.+?) ?[（(](?P<there>.+)[）)]")
 
-# Sections that list what is said elsewhere, and those where it is only practised.
+# Sections that list what is said elsewhere, and those where it is practised or announced only.
 _LISTS = ("#next", "#questions")
-_PRACTICE = ("#exercises", "#try")
+_LESS = re.compile(r"index\.html|.*#(exercises|try)$")
 _LONGEST = 200  # what is longer than this is about more than its link
 
 
@@ -122,7 +122,7 @@ def _section(entry: Mapping[str, Any], location: str) -> dict[str, Any]:
     section = {"location": location, "title": _plain(entry["title"])}
     section["text"] = _plain(_CODE.sub(" ", entry["text"]))
     section |= {"code": _plain(code)} if code else {}
-    return section | ({"boost": 0.6} if location.endswith(_PRACTICE) else {})
+    return section | ({"boost": 0.6} if _LESS.match(location) else {})
 
 
 def _plain(html: str) -> str:
