@@ -114,7 +114,6 @@ class Site:
         if ".py" not in mkdocs.utils.markdown_extensions:
             extensions: Any = (*mkdocs.utils.markdown_extensions, ".py")
             mkdocs.utils.markdown_extensions = extensions
-        search.learn_words()
         # Dates in the sitemap are the commit's, so that two builds of one commit are the same.
         if "SOURCE_DATE_EPOCH" not in os.environ:
             git = subprocess.run(
@@ -147,6 +146,7 @@ class Site:
     def _index_once(self, plugin: Any) -> None:
         """Make the search index remember a page's entries for as long as its text is the same."""
         index = plugin.search_index
+        index._segment_chinese = str  # the theme would cut Chinese words apart, if it has jieba
         add = index.add_entry_from_context
 
         def remembered(page: Page) -> None:
@@ -156,6 +156,9 @@ class Site:
                 whole, page.content = page.content, search.without_marks(page.content or "")
                 add(page)
                 page.content = whole
+                for entry in index.entries[before : before + 1]:
+                    about = [(page.url, page.meta.get("description", ""))]
+                    entry["links"] = about + list(search.links(whole or "", page.url))
                 self.entries[key] = [dict(entry) for entry in index.entries[before:]]
             else:
                 index.entries.extend(dict(entry) for entry in self.entries[key])
@@ -318,7 +321,10 @@ class Site:
         plugin: Any = config.plugins["material/search"]
         language = self.i18n.current_language
         prefix = "" if language == "zh" else f"{language}/"
-        data = search.index(plugin.search_index.entries, language, plugin.config.fields)
+        known = search.Words.load(Path(config.docs_dir, "search.toml"))
+        if language in self.glossaries:
+            known.add(self.glossaries[language])
+        data = search.index(plugin.search_index.entries, language, known)
         self.indexes[Path(config.site_dir, prefix, "search", "search_index.json")] = data
 
     @event_priority(50)  # before static-i18n starts to build the next language inside its own
@@ -364,6 +370,7 @@ def _mend(page: str, language: str) -> str:
     """The theme's page, with what its templates leave open."""
     if language == "en":  # where its script looks for this language's search index
         page = re.sub(r'("base": "[^"]*?)/?"', r'\1/en/"', page, count=1)
+    page = search.with_own_worker(page)
     for there, missing in _UNNAMED.items():
         page = page.replace(there, f'{there} aria-label="{missing[language]}"')
     return page

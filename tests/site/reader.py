@@ -9,7 +9,7 @@ Scheme = Literal["light", "dark"]
 Open = Callable[..., Page]
 
 
-# Search would index the whole site again on every page; only its own test needs that.
+# Search would get its whole index again on every page; only its own test needs that.
 NO_WORKER = "Worker = class extends EventTarget { postMessage() {} terminate() {} }"
 
 

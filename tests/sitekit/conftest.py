@@ -19,8 +19,6 @@ import warm_python
 
 LOADING = """
 import mkdocs.commands.build, mkdocs_jupyter.plugin, sitekit.mkdocs_hooks
-import jieba
-jieba.initialize()  # its dictionary
 """
 Build = Callable[..., subprocess.CompletedProcess[str]]
 

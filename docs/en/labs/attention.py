@@ -1,8 +1,6 @@
 # ---
 # description: Heat maps of every head for your own input – encoder, decoder and cross-attention of a trained model, the entropy of heads, heads taken out, and why a weight is no explanation.
 # ids: [T11]
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

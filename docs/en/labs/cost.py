@@ -1,8 +1,6 @@
 # ---
 # description: What attention costs over the length – memory and time, written out and through the fused kernel, with the exponents fitted to the measurements.
 # varies: true
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

@@ -1,7 +1,5 @@
 # ---
 # description: The sine code under the microscope – shifts as rotations, similarity over distance, what quick and slow columns are good for, and what a trained model does beyond the length it was trained on.
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

@@ -1,8 +1,6 @@
 # ---
 # description: Recurrent networks and attention side by side – sequential steps, time over length, two tasks with equal parameters, and the gradient before and after training.
 # varies: true
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

@@ -2,8 +2,6 @@
 # description: From random weights to a Transformer that translates Chinese numerals into English words – its curves, its mistakes, its heads, and what each part is good for, measured.
 # ids: [T10]
 # varies: true
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

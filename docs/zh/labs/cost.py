@@ -1,8 +1,6 @@
 # ---
 # description: 注意力的开销怎样随长度增长：内存与时间，逐行写出来的与融合内核的，并用测量结果拟合出指数。
 # varies: true
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

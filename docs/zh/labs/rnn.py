@@ -1,8 +1,6 @@
 # ---
 # description: 把循环网络和注意力放在一起跑：串行步数，时间怎样随长度增长，参数一样多时的两个任务，以及训练前后的梯度。
 # varies: true
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]

@@ -2,8 +2,6 @@
 # description: 从随机权重到一个会把中文数字译成英文的 Transformer：学习曲线、途中的错误、每个头在做什么、每个部件有什么用，都实测出来。
 # ids: [T10]
 # varies: true
-# search:
-#   boost: 0.5
 # ---
 
 # %% [markdown]
