@@ -6,9 +6,11 @@ work, so that no diagram says what the code does not do. Each function returns a
 what it draws.
 """
 
+from headwise.drawing.add_norm import add_norm
 from headwise.drawing.attentions import attentions
 from headwise.drawing.decoding import decoding
 from headwise.drawing.flow import flow
+from headwise.drawing.given_wanted import given_wanted
 from headwise.drawing.gradients import gradients
 from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
@@ -16,9 +18,11 @@ from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
 
 __all__ = [
+    "add_norm",
     "attentions",
     "decoding",
     "flow",
+    "given_wanted",
     "gradients",
     "masks",
     "merge",

@@ -52,6 +52,10 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "norms": lambda: diagrams.norms(
         EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True), torch.randn(1, 3, 8)
     ),
+    "add_norm": lambda: diagrams.add_norm(torch.tensor([4.0, 1, 3]), torch.tensor([4.0, -1, 1])),
+    "given_wanted": lambda: diagrams.given_wanted(
+        model(), SRC[:1], torch.tensor([[1, 3, 4, 2]]), [f"w{i}" for i in range(13)]
+    ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
 }
 
