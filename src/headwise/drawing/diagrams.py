@@ -6,12 +6,14 @@ work, so that no diagram says what the code does not do. Each function returns a
 what it draws.
 """
 
+from headwise.drawing.add_norm import add_norm
 from headwise.drawing.attentions import attentions
 from headwise.drawing.beside import beside
 from headwise.drawing.decoding import decoding
 from headwise.drawing.devices import devices
 from headwise.drawing.flow import flow
 from headwise.drawing.gaze import gaze
+from headwise.drawing.given_wanted import given_wanted
 from headwise.drawing.gradients import gradients
 from headwise.drawing.hands import hands
 from headwise.drawing.heads import merge, split
@@ -25,12 +27,14 @@ from headwise.drawing.tiles import tiles
 from headwise.drawing.timeline import timeline
 
 __all__ = [
+    "add_norm",
     "attentions",
     "beside",
     "decoding",
     "devices",
     "flow",
     "gaze",
+    "given_wanted",
     "gradients",
     "hands",
     "masks",

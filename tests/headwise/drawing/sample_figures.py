@@ -64,6 +64,10 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
         sums=True,
         zh={"input": "输入", "label": "标签"},
     ),
+    "add_norm": lambda: diagrams.add_norm(torch.tensor([4.0, 1, 3]), torch.tensor([4.0, -1, 1])),
+    "given_wanted": lambda: diagrams.given_wanted(
+        model(), SRC[:1], torch.tensor([[1, 3, 4, 2]]), [f"w{i}" for i in range(13)]
+    ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
     "tiles": lambda: diagrams.tiles(torch.arange(36.0).view(6, 6).sin(), 2),
     "timeline": lambda: diagrams.timeline({"a": [1.0, 1.0], "b": [4.0, 4.0]}, 2.0),
