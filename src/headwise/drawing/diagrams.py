@@ -14,6 +14,7 @@ from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
+from headwise.drawing.teacher_forcing import teacher_forcing
 
 __all__ = [
     "attentions",
@@ -25,4 +26,5 @@ __all__ = [
     "norms",
     "packed",
     "split",
+    "teacher_forcing",
 ]

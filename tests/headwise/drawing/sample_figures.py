@@ -52,6 +52,9 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "norms": lambda: diagrams.norms(
         EncoderLayer(8, 2), EncoderLayer(8, 2, norm_first=True), torch.randn(1, 3, 8)
     ),
+    "teacher forcing": lambda: diagrams.teacher_forcing(
+        torch.ones(2, 2).tril(), torch.ones(2, 3), list("abc"), ["bos", "x", "eos"], 1
+    ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
 }
 
