@@ -6,8 +6,11 @@ work, so that no diagram says what the code does not do. Each function returns a
 what it draws.
 """
 
+from headwise.drawing.arrows import arrows
 from headwise.drawing.attentions import attentions
+from headwise.drawing.blocks import blocks
 from headwise.drawing.decoding import decoding
+from headwise.drawing.dependence import dependence
 from headwise.drawing.flow import flow
 from headwise.drawing.gradients import gradients
 from headwise.drawing.heads import merge, split
@@ -17,8 +20,11 @@ from headwise.drawing.packed import packed
 from headwise.drawing.teacher_forcing import teacher_forcing
 
 __all__ = [
+    "arrows",
     "attentions",
+    "blocks",
     "decoding",
+    "dependence",
     "flow",
     "gradients",
     "masks",

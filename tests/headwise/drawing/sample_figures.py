@@ -11,6 +11,7 @@ from headwise.drawing.figure import Figure
 from headwise.heads import split_heads
 from headwise.layers import EncoderLayer
 from headwise.masks import causal_mask
+from headwise.multi_head import MultiHeadAttention
 from headwise.positional import sinusoidal
 from headwise.single_head import ParameterHead
 from headwise.trace import trace
@@ -54,6 +55,14 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     ),
     "teacher forcing": lambda: diagrams.teacher_forcing(
         torch.ones(2, 2).tril(), torch.ones(2, 3), list("abc"), ["bos", "x", "eos"], 1
+    ),
+    "arrows": lambda: diagrams.arrows(torch.tensor([2.0, 1]), torch.tensor([[4.0, -3], [0, 5]])),
+    "blocks": lambda: diagrams.blocks([MultiHeadAttention(8, n) for n in (1, 4)]),
+    "dependence": lambda: diagrams.dependence(
+        {"a": causal_mask(3), "b": causal_mask(3)},
+        "query",
+        "key",
+        zh={"query": "查询", "key": "键"},
     ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
 }
