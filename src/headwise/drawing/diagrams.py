@@ -7,9 +7,12 @@ what it draws.
 """
 
 from headwise.drawing.add_norm import add_norm
+from headwise.drawing.arrows import arrows
 from headwise.drawing.attentions import attentions
 from headwise.drawing.beside import beside
+from headwise.drawing.blocks import blocks
 from headwise.drawing.decoding import decoding
+from headwise.drawing.dependence import dependence
 from headwise.drawing.devices import devices
 from headwise.drawing.flow import flow
 from headwise.drawing.gaze import gaze
@@ -23,14 +26,18 @@ from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
 from headwise.drawing.parameter_bytes import parameter_bytes
 from headwise.drawing.ranks import ranks
+from headwise.drawing.teacher_forcing import teacher_forcing
 from headwise.drawing.tiles import tiles
 from headwise.drawing.timeline import timeline
 
 __all__ = [
     "add_norm",
+    "arrows",
     "attentions",
     "beside",
+    "blocks",
     "decoding",
+    "dependence",
     "devices",
     "flow",
     "gaze",
@@ -45,6 +52,7 @@ __all__ = [
     "parameter_bytes",
     "ranks",
     "split",
+    "teacher_forcing",
     "tiles",
     "timeline",
 ]

@@ -58,8 +58,8 @@ class Sheet:
         self.text(x + width / 2, y + 13, name, font_weight=600)
         self.text(x + width / 2, y + 29, shape)
 
-    def arrow(self, *points: tuple[float, float]) -> None:
-        """A line through the points, with a head at the last one."""
+    def arrow(self, *points: tuple[float, float], **more: object) -> None:
+        """A line through the points, with a head at the last one; in the page's ink by default."""
         (x0, y0), (x1, y1) = points[-2:]
         length = math.hypot(x1 - x0, y1 - y0)
         across, down = (x1 - x0) / length, (y1 - y0) / length
@@ -69,7 +69,8 @@ class Sheet:
         ]
         path = [points, (barbs[0], (x1, y1), barbs[1])]
         d = " ".join("M" + " L".join(f"{x:g} {y:g}" for x, y in line) for line in path)
-        self.add("path", d=d, fill="none", stroke="currentColor", stroke_opacity=0.7)
+        look = {"fill": "none", "stroke": "currentColor", "stroke_opacity": 0.7} | more
+        self.add("path", d=d, **look)
 
     def figure(self, title: str, alt: str, lang: str) -> Figure:
         return finished(

@@ -11,6 +11,7 @@ from headwise.drawing.figure import Figure
 from headwise.heads import split_heads
 from headwise.layers import EncoderLayer
 from headwise.masks import causal_mask
+from headwise.multi_head import MultiHeadAttention
 from headwise.positional import sinusoidal
 from headwise.single_head import ParameterHead
 from headwise.trace import trace
@@ -67,6 +68,17 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "add_norm": lambda: diagrams.add_norm(torch.tensor([4.0, 1, 3]), torch.tensor([4.0, -1, 1])),
     "given_wanted": lambda: diagrams.given_wanted(
         model(), SRC[:1], torch.tensor([[1, 3, 4, 2]]), [f"w{i}" for i in range(13)]
+    ),
+    "teacher forcing": lambda: diagrams.teacher_forcing(
+        torch.ones(2, 2).tril(), torch.ones(2, 3), list("abc"), ["bos", "x", "eos"], 1
+    ),
+    "arrows": lambda: diagrams.arrows(torch.tensor([2.0, 1]), torch.tensor([[4.0, -3], [0, 5]])),
+    "blocks": lambda: diagrams.blocks([MultiHeadAttention(8, n) for n in (1, 4)]),
+    "dependence": lambda: diagrams.dependence(
+        {"a": causal_mask(3), "b": causal_mask(3)},
+        "query",
+        "key",
+        zh={"query": "查询", "key": "键"},
     ),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
     "tiles": lambda: diagrams.tiles(torch.arange(36.0).view(6, 6).sin(), 2),

@@ -1,0 +1,82 @@
+"""A query and keys as arrows in the plane, with the shadow that each key throws on the query."""
+
+import math
+
+from torch import Tensor
+
+from headwise._check import check_shape
+from headwise.drawing.checks import check_tensor, real_numbers
+from headwise.drawing.figure import HUES, Figure, with_twin
+from headwise.drawing.sheet import SMALL, WIDTH, Sheet, hue_of
+from headwise.drawing.words import choose, paragraph
+
+MARGIN, TALL = 34.0, 260.0  # room for names around the arrows, and the most that they take
+
+WORDS = {
+    "en": {
+        "title": "A query and keys as arrows",
+        "query": "query, length {}",
+        "key": "k{}: dot {}",
+        "told": "key {} has length {}, lies {}° off the query, and their dot product is {}",
+    },
+    "zh": {
+        "title": "画成箭头的查询和键",
+        "query": "查询，长 {}",
+        "key": "k{}：点积 {}",
+        "told": "{} 号键长 {}，与查询的夹角是 {}°，点积是 {}",
+    },
+}
+
+
+@with_twin
+def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
+    """The query (2,) and the keys (n, 2) as arrows, each key with its dot product.
+
+    A dashed line goes from the tip of a key straight down to the line of the query: how far out
+    it ends, which is written there, times the length of the query, is the dot product.
+    """
+    words = choose(WORDS, lang)
+    check_tensor("query", query)
+    check_shape("query", query, (2,))
+    check_tensor("keys", keys)
+    check_shape("keys", keys, ("key", 2))
+    q = [float(number) for number in real_numbers("query", query).tolist()]
+    ends = [[float(n) for n in end] for end in real_numbers("keys", keys).tolist()]
+    lengths = [math.hypot(*end) for end in (q, *ends)]
+    if min(lengths) == 0 or len(ends) > len(HUES):
+        raise ValueError(
+            f"keys: got {len(ends)} and a shortest arrow of {min(lengths):g}, "
+            f"expected at most {len(HUES)}, and none of length 0"
+        )
+    reach = [(0.0, 0.0), (q[0], q[1]), *((end[0], end[1]) for end in ends)]
+    low, high = min(x for x, _ in reach), max(x for x, _ in reach)
+    deep, tall = min(y for _, y in reach), max(y for _, y in reach)
+    unit = min((WIDTH - 2 * MARGIN) / (high - low), TALL / max(tall - deep, 1e-9))
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return MARGIN + (x - low) * unit, 20 + (tall - y) * unit
+
+    sheet = Sheet()
+    faint = {"stroke": "currentColor", "stroke_opacity": 0.25}
+    dots = [q[0] * end[0] + q[1] * end[1] for end in ends]
+    feet = [[part * dot / lengths[0] ** 2 for part in q] for dot in dots]
+    (x0, y0), (x1, y1) = at(*min(feet)), at(*max(feet))
+    sheet.add("path", d=f"M{x0:g} {y0:g} L{x1:g} {y1:g}", **faint)
+    sentences = [words["title"]]
+    for i, (end, dot, foot) in enumerate(zip(ends, dots, feet, strict=True)):
+        hue, (tip_x, tip_y), (foot_x, foot_y) = HUES[hue_of(i)], at(*end), at(*foot)
+        drop = f"M{tip_x:g} {tip_y:g} L{foot_x:g} {foot_y:g}"
+        sheet.add("path", d=drop, stroke=hue, stroke_dasharray="3 3", fill="none")
+        sheet.add("circle", cx=foot_x, cy=foot_y, r=2.5, fill=hue)
+        sheet.text(foot_x, foot_y + 12, f"{dot / lengths[0]:g}", SMALL, fill=hue)
+        sheet.arrow(at(0, 0), (tip_x, tip_y), stroke=hue, stroke_opacity=1, stroke_width=2)
+        side = min(max(tip_x, 40.0), WIDTH - 40)
+        above = tip_y - 10 if end[1] >= 0 else tip_y + 12
+        sheet.text(side, above, words["key"].format(i, f"{dot:g}"), SMALL, fill=hue)
+        cosine = dot / (lengths[0] * lengths[i + 1])
+        angle = round(math.degrees(math.acos(max(-1.0, min(1.0, cosine)))))
+        sentences.append(words["told"].format(i, f"{lengths[i + 1]:g}", angle, f"{dot:g}"))
+    sheet.arrow(at(0, 0), at(*q), stroke_opacity=1, stroke_width=3)
+    x, y = at(*q)
+    sheet.text(x, y + 27, words["query"].format(f"{lengths[0]:g}"), SMALL, font_weight=600)
+    return sheet.figure(words["title"], paragraph(sentences, words), lang)
