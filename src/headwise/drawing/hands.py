@@ -73,7 +73,9 @@ def hands(encoding: Tensor, positions: Sequence[int] | None = None, *, lang: str
             x = LABELS + (pair + 0.5) * pitch
             sheet.add("circle", cx=x, cy=y, r=radius, fill="none", stroke="currentColor")
             long = max(math.hypot(right, up), 1e-9) / (radius - 2)
-            tip = {"x2": round(x + right / long, 1), "y2": round(y - up / long, 1)}
+            # In two steps, so that the last bits of a number change nothing (see rounding.py).
+            tip = {"x2": round(round(x + right / long, 4), 1)}
+            tip["y2"] = round(round(y - up / long, 4), 1)
             sheet.add("line", x1=x, y1=y, **tip, stroke=HUES["blue"], stroke_width=3.0)
         sheet.height = y + radius + 6
         told = [words["at"].format(two_decimals(a), two_decimals(b)) for a, b in row]
