@@ -16,6 +16,7 @@ from headwise.drawing.heads import merge, split
 from headwise.drawing.masks import masks
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
+from headwise.drawing.paths import paths
 
 __all__ = [
     "add_norm",
@@ -28,5 +29,6 @@ __all__ = [
     "merge",
     "norms",
     "packed",
+    "paths",
     "split",
 ]

@@ -56,6 +56,7 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "given_wanted": lambda: diagrams.given_wanted(
         model(), SRC[:1], torch.tensor([[1, 3, 4, 2]]), [f"w{i}" for i in range(13)]
     ),
+    "paths": lambda: diagrams.paths(6, 18, 3),
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
 }
 
