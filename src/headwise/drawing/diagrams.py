@@ -25,6 +25,7 @@ from headwise.drawing.memory import memory
 from headwise.drawing.norms import norms
 from headwise.drawing.packed import packed
 from headwise.drawing.parameter_bytes import parameter_bytes
+from headwise.drawing.paths import paths
 from headwise.drawing.ranks import ranks
 from headwise.drawing.teacher_forcing import teacher_forcing
 from headwise.drawing.tiles import tiles
@@ -50,6 +51,7 @@ __all__ = [
     "norms",
     "packed",
     "parameter_bytes",
+    "paths",
     "ranks",
     "split",
     "teacher_forcing",
