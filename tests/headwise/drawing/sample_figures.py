@@ -69,7 +69,6 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
     "given_wanted": lambda: diagrams.given_wanted(
         model(), SRC[:1], torch.tensor([[1, 3, 4, 2]]), [f"w{i}" for i in range(13)]
     ),
-<<<<<<< HEAD
     "teacher forcing": lambda: diagrams.teacher_forcing(
         torch.ones(2, 2).tril(), torch.ones(2, 3), list("abc"), ["bos", "x", "eos"], 1
     ),
@@ -81,9 +80,7 @@ DIAGRAMS: dict[str, Callable[[], Figure]] = {
         "key",
         zh={"query": "查询", "key": "键"},
     ),
-=======
     "paths": lambda: diagrams.paths(6, 18, 3),
->>>>>>> 720dffd9e30cca09983de7ae1b066c68592c25cf
     "gradients": lambda: diagrams.gradients({"a": torch.tensor([1e-9, 0.5, 1.0])}, [0, 1, 2]),
     "tiles": lambda: diagrams.tiles(torch.arange(36.0).view(6, 6).sin(), 2),
     "timeline": lambda: diagrams.timeline({"a": [1.0, 1.0], "b": [4.0, 4.0]}, 2.0),
