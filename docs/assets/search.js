@@ -23,7 +23,7 @@ const PARTICLES = new Set(
 const SMALL = new Set(`
   a about after again all also always am an and any apply are as at be because been before but
   by can could did do does doing done don each every everything for from get gets give gives go
-  goes good got had has have having here how i if in into is isn it its just like made make
+  goes good got had has have having here how i if in instead into is isn it its just like made make
   makes many may me mean means much must my need needed needs no not of off on one only or our
   out over please s should so some t than that the their them then there these they thing this
   those to too up us use used uses using very want was way we were what whats when where whether
@@ -34,6 +34,7 @@ const HAN = /\p{Script=Han}/u
 const UNITS = /\p{Script=Han}|[√∞]|\d+\.\d+|(?:(?!\p{Script=Han})[\p{L}\p{N}_])+/gu
 
 const tidy = text => text.normalize("NFKC").replace(/−/g, "-").replace(/['’](?=[a-z]\b)/g, " ")
+  .replace(/(?<![\p{L}\p{N}_])_(?![\p{L}\p{N}_])/gu, " underscore ")
 const isHan = unit => HAN.test(unit)
 
 /** The stem of an English word: no plural, no -ing, no -ed, and spelt in one way. */
@@ -197,8 +198,8 @@ class Index {
       const word = units[i].word, next = units[i + 1]?.word
       size = this.#known(units, i)
       const words = units.slice(i, i + Math.max(size, 1)).map(unit => unit.word)
-      if (size < 2 && next && !isHan(word + next) && this.terms.has(`=${word + next}`)) { // soft max
-        things.push({ ways: this.#ways([word + next], i + 2 === units.length), weight: 0.5 })
+      if (size < 2 && next && !SMALL.has(word) && !isHan(word + next) && this.terms.has(`=${word + next}`)) {
+        things.push({ ways: this.#ways([word + next], i + 2 === units.length), weight: 0.5 }) // soft max
       }
       if (!size && isHan(word)) {
         size = 1

@@ -30,6 +30,9 @@ _TAG = re.compile(r"<[^>]+>")
 _INLINE = re.compile(r"</?(?:code|su[bp])>")
 _ITEM = re.compile(r"<(tr|li)>(.*?)</\1>|<a .*?</a>", re.DOTALL)
 _LINK = re.compile(r'<a (?!class="(?:term|headerlink))[^>]*?href="([^"]+)".*?</a>', re.DOTALL)
+_ANCHOR = re.compile(
+    r"#(?:[a-z]\d+-)?(.+)$"
+)  # without the number of a question, as in q13-transpose
 _TWO_TONGUES = re.compile(r"(?P<here>.+?) ?[（(](?P<there>.+)[）)]")
 
 # Sections that list what is said elsewhere, and those where it is practised or announced only.
@@ -100,6 +103,8 @@ def index(entries: Sequence[Mapping[str, Any]], language: str, words: Words) -> 
     prefix = "" if language == "zh" else f"{language}/"
     said: dict[str, dict[str, None]] = defaultdict(dict)  # each once, in order
     for entry in entries:
+        if anchor := _ANCHOR.search(entry["location"]):
+            said[entry["location"]][anchor[1].replace("-", " ")] = None
         for address, text in entry.get("links", ()):
             said[address][text.lower()] = None
     docs = []

@@ -37,6 +37,7 @@ def test_a_section_is_what_a_reader_sees() -> None:
         "title": "a & b",
         "text": "If a < b: then.",
         "code": "a = 1 b = 2",
+        "said": "y",
     }
 
 
@@ -74,6 +75,11 @@ def test_words_lead_to_sections(tmp_path: Path) -> None:
     ]
 
 
+def test_an_anchor_is_a_word_too_without_the_number_of_its_question() -> None:
+    index = search.index([entry("x.html#q13-no-copy", "A title")], "zh", search.Words())
+    assert json.loads(index)["docs"][0]["said"] == "no copy"
+
+
 def test_no_words_without_a_file(tmp_path: Path) -> None:
     assert search.Words.load(tmp_path / "search.toml") == search.Words()
 
@@ -85,4 +91,4 @@ def test_links_speak_of_what_they_lead_to() -> None:
     assert links == [("en/a.html#b", "this"), ("en/chapters/d.html", "what you see X1")]
     entries = [entry("en/x.html", "X", links=links), entry("en/a.html#b", "B")]
     docs = json.loads(search.index(entries, "en", search.Words()))["docs"]
-    assert docs[1]["said"] == "this"
+    assert docs[1]["said"] == "this, b"
