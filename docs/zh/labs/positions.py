@@ -185,7 +185,7 @@ for name, (make, largest_start) in kinds.items():
         model = LookBack(make())
         train(model, largest_start)
         rows.append((share_right(model, trained), share_right(model, longest)))
-    short[name], right[name] = map(torch.stack, zip(*rows))  # one row for each seed
+    short[name], right[name] = map(torch.stack, zip(*rows))  # 每个种子一行
 inside = {name: shares[:, : trained - k].mean(dim=1) for name, shares in right.items()}
 beyond = {name: shares[:, trained - k :].mean(dim=1) for name, shares in right.items()}
 

@@ -67,8 +67,8 @@ def parameter_bytes(
         sheet.text(WIDTH, y + 32, together, SMALL, text_anchor="end")
         sentences.append(words["told"].format(name, words["item"].join(told), together))
         y += 58
-    for i, part in enumerate(PARTS):
+    for i, key in enumerate(PARTS):
         left, top = 0.5 + 150 * (i % 2), y + 20 * (i // 2)
         sheet.box(left, top, 12.0, 12.0, hue_of(i), rx=0)
-        sheet.text(left + 17, top + 6, words[part], SMALL, text_anchor="start")
+        sheet.text(left + 17, top + 6, words[key], SMALL, text_anchor="start")
     return sheet.figure(words["bytes"], paragraph(sentences, words), lang)
