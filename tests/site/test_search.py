@@ -13,7 +13,10 @@ from reader import Reader
 from sitekit.search import Words
 
 DOCS = Path(__file__).parents[2] / "docs"
-QUERIES = tomllib.loads((Path(__file__).parent / "search_queries.toml").read_text("utf-8"))
+QUERIES = {
+    file.stem: tomllib.loads(file.read_text("utf-8"))
+    for file in sorted((Path(__file__).parent / "queries").glob("*.toml"))
+}
 HOME = {"zh": "index.html", "en": "en/index.html"}
 
 # The theme empties its list of results and fills it again whenever its worker answers.
