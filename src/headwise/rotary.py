@@ -152,13 +152,13 @@ def pairs_to_halves(weight: Tensor, num_heads: int, *, rotary_dim: int | None = 
 def _heads(weight: Tensor, num_heads: int) -> Tensor:
     """The rows of the weight, head by head."""
     check_tensor("weight", weight)
-    if weight.dim() not in (1, 2):
+    if weight.dim() not in (1, 2) or not weight.size(0):
         raise ValueError(
             f"weight: got shape {show(weight.shape)}, expected (num_heads * d_k, d_model) or "
             "(num_heads * d_k,)"
         )
     check_divides(num_heads, weight.size(0), width="the rows of weight")
-    return weight.reshape(num_heads, -1, *weight.shape[1:])
+    return weight.reshape(num_heads, weight.size(0) // num_heads, *weight.shape[1:])
 
 
 def check_rotary_dim(d_k: int, rotary_dim: int | None) -> int:

@@ -8,8 +8,6 @@ from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet, hue_of
 from headwise.drawing.words import choose, paragraph, renamed
 
-PARTS = ("weight", "gradient", "mean", "square")
-
 WORDS = {
     "en": {
         "bytes": "Bytes for each parameter in training",
@@ -30,6 +28,7 @@ WORDS = {
         "told": "{}：{}，共 {}",
     },
 }
+PARTS = ("weight", "gradient", "mean", "square")
 
 
 @with_twin

@@ -6,6 +6,7 @@ from torch import nn
 
 from headwise import layers, museum, single_head, trace
 from headwise.drawing import diagrams, plot
+from headwise.multi_head import MultiHeadAttention
 from headwise.museum import EXHIBITS, TODAY
 from right_calls.call import ANY_DTYPE, SEEN, TOKENS, WHOLE, Call, Table, X
 from right_calls.stacks import model
@@ -35,6 +36,20 @@ def detecting(exhibit: museum.Exhibit) -> Call:
 
 
 RIGHT: Table = {
+    "diagrams.add_norm": lambda: Call(
+        diagrams.add_norm,
+        {"x": torch.tensor([4.0, 1, 3]), "change": torch.tensor([4.0, -1, 1]), "lang": "en"},
+        {"x": NUMBERS, "change": NUMBERS},
+    ),
+    "diagrams.arrows": lambda: Call(
+        diagrams.arrows,
+        {
+            "query": torch.tensor([2.0, 1]),
+            "keys": torch.tensor([[4.0, -3], [0, 5]]),
+            "lang": "en",
+        },
+        {"query": NUMBERS, "keys": NUMBERS | {"longer"}},
+    ),
     "diagrams.attentions": lambda: Call(
         diagrams.attentions,
         {"model": model(), "src": TOKENS, "tgt": TOKENS, "lang": "en"},
@@ -55,13 +70,46 @@ RIGHT: Table = {
         },
         {"wrong": NUMBERS, "right": NUMBERS, "marked": {"sparse"}},
     ),
+    "diagrams.blocks": lambda: Call(
+        diagrams.blocks, {"modules": [MultiHeadAttention(8, n) for n in (1, 4)], "lang": "en"}
+    ),
     "diagrams.decoding": lambda: Call(
         diagrams.decoding,
         {"model": model(), "src": TOKENS[:1], "max_len": 3, "bos": 1, "eos": 2, "lang": "en"},
         {"src": {"longer"}},
     ),
+    "diagrams.dependence": lambda: Call(
+        diagrams.dependence,
+        {
+            "tables": {"a": SEEN},
+            "rows": "query",
+            "columns": "key",
+            "zh": {"query": "查询"},
+            "lang": "en",
+        },
+        {"rows": {"str"}, "columns": {"str"}},
+    ),
+    "diagrams.devices": lambda: Call(
+        diagrams.devices, {"tensors": {"a": torch.ones(2, 3)}, "lang": "en"}
+    ),
     "diagrams.flow": lambda: Call(
         diagrams.flow, {"steps": trace.trace(single_head.ParameterHead(8), X), "lang": "en"}
+    ),
+    "diagrams.gaze": lambda: Call(
+        diagrams.gaze,
+        {"weights": WEIGHTS[0] / 3, "written": list("abc"), "read": list("xyz"), "lang": "en"},
+        maps("weights"),
+    ),
+    "diagrams.given_wanted": lambda: Call(
+        diagrams.given_wanted,
+        {
+            "model": model(),
+            "src": TOKENS[:1],
+            "tgt": torch.tensor([[1, 3, 2]]),
+            "names": [f"w{i}" for i in range(8)],
+            "lang": "en",
+        },
+        {"src": {"longer"}},
     ),
     "diagrams.gradients": lambda: Call(
         diagrams.gradients,
@@ -94,8 +142,36 @@ RIGHT: Table = {
     "diagrams.packed": lambda: Call(
         diagrams.packed, {"mha": nn.MultiheadAttention(8, 2), "lang": "en"}
     ),
+    "diagrams.parameter_bytes": lambda: Call(
+        diagrams.parameter_bytes, {"sizes": {"a": [4] * 4}, "zh": {"a": "甲"}, "lang": "en"}
+    ),
+    "diagrams.paths": lambda: Call(
+        diagrams.paths, {"seq_len": 6, "rnn": 18, "attention": 3, "lang": "en"}
+    ),
+    "diagrams.ranks": lambda: Call(
+        diagrams.ranks, {"gradients": [0.25, -0.5], "rows": 6, "lang": "en"}
+    ),
     "diagrams.split": lambda: Call(
         diagrams.split, {"x": torch.rand(1, 3, 8), "num_heads": 2, "lang": "en"}, maps("x")
+    ),
+    "diagrams.teacher_forcing": lambda: Call(
+        diagrams.teacher_forcing,
+        {
+            "own": torch.ones(2, 2).tril(),
+            "memory": torch.ones(2, 3),
+            "source": list("abc"),
+            "words": ["bos", "x", "eos"],
+            "step": 1,
+            "lang": "en",
+        },
+        {"own": NUMBERS, "memory": NUMBERS},
+    ),
+    "diagrams.tiles": lambda: Call(
+        diagrams.tiles, {"scores": torch.rand(6, 6), "block": 2, "lang": "en"}, maps("scores")
+    ),
+    "diagrams.timeline": lambda: Call(
+        diagrams.timeline,
+        {"kernels": {"a": [1.0, 4.0]}, "launch": 2.0, "zh": {"a": "甲"}, "lang": "en"},
     ),
     "plot.Figure": lambda: Call(
         plot.Figure, {"svg": "<svg/>", "alt": "a", "lang": "en", "twin": FIGURE}, WORDS
