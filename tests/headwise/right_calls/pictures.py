@@ -35,6 +35,20 @@ def detecting(exhibit: museum.Exhibit) -> Call:
 
 
 RIGHT: Table = {
+    "diagrams.parameter_bytes": lambda: Call(
+        diagrams.parameter_bytes,
+        {"sizes": {"a": [4, 4, 4, 4]}, "zh": {"a": "甲"}, "lang": "en"},
+    ),
+    "diagrams.ranks": lambda: Call(
+        diagrams.ranks, {"gradients": [0.5, 1.5], "rows": 4, "lang": "en"}
+    ),
+    "diagrams.tiles": lambda: Call(
+        diagrams.tiles, {"scores": torch.rand(4, 4), "block": 2, "lang": "en"}, maps("scores")
+    ),
+    "diagrams.timeline": lambda: Call(
+        diagrams.timeline,
+        {"kernels": {"a": [1.0, 2.0]}, "launch": 1.0, "zh": {"a": "甲"}, "lang": "en"},
+    ),
     "diagrams.attentions": lambda: Call(
         diagrams.attentions,
         {"model": model(), "src": TOKENS, "tgt": TOKENS, "lang": "en"},
@@ -45,6 +59,7 @@ RIGHT: Table = {
         {"model": model(), "src": TOKENS[:1], "max_len": 3, "bos": 1, "eos": 2, "lang": "en"},
         {"src": {"longer"}},
     ),
+    "diagrams.devices": lambda: Call(diagrams.devices, {"tensors": {"x": X}, "lang": "en"}),
     "diagrams.flow": lambda: Call(
         diagrams.flow, {"steps": trace.trace(single_head.ParameterHead(8), X), "lang": "en"}
     ),
