@@ -393,7 +393,7 @@ compare(no_scaling)
 show(no_scaling)
 
 # %% [markdown]
-# 你可能以为它会学得慢些。在这里看不出来：三个种子的结果与原来的混在一起，差别不比种子之间的更大。这里的 $d_k$ 只有 8，训练也能把 $W_q$ 调小一些；[维数越多，缩放越要紧](scaling.py#spread)。
+# 也学得会，只是慢一些：三个损失都比原来的高，`results[no_scaling][0].min() > results[untouched][0].max()`。这里的 $d_k$ 只有 8，训练也能把 $W_q$ 调小一些；[维数越多，缩放越要紧](scaling.py#spread)。
 #
 # 去掉残差连接：子层只给出它的改动。
 
@@ -416,7 +416,7 @@ show(no_residual)
 # ## 自己试试 {#try}
 #
 # - 在命令行里训练一个你自己的模型：`python -m headwise.models.translator train --seed 1`{.text}。用 Ctrl-C 打断，再用 `--resume`{.text} 接着训练，得到的权重逐位相同。
-# - 在 `trained`{.text} 里把四个头换成一个头，从几个种子各训练一遍。差别会比你想的小：参数一个不少，而对这个任务，我们试下来，一个宽的头学得差不多一样好。
+# - 在 `trained`{.text} 里把四个头换成一个头，从几个种子各训练一遍。参数一个不少。差别比种子之间的更大吗？
 # - 把整个“七亿”也留出来：在 `src/headwise/models/translator_training.py` 的区间里加上 `range(700_000_000, 800_000_000)`，再训练。这样模型从没见过“亿”前面的“七”。我们试下来，这样的数它照样全都译对了：单知道“七”、单知道“亿”，就够了。
 # - 试试口语里的说法：`python -m headwise.models.translator translate 两万五`{.text}。它会拒绝，并说明理由。为什么让模型去猜不是个好主意？
 #

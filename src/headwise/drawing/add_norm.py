@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headwise._check import check_shape, show
-from headwise.drawing.checks import check_tensor, real_list
+from headwise.drawing.checks import check_tensor, real_numbers
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.rounding import three_digits
 from headwise.drawing.sheet import SMALL, Sheet
@@ -44,9 +44,10 @@ def add_norm(x: Tensor, change: Tensor, *, lang: str = "en") -> Figure:
         raise ValueError(f"x: got shape {show(x.shape)}, expected two to five numbers")
     check_tensor("change", change)
     check_shape("change", change, (x.size(0),))
-    both = [x + change, F.layer_norm((x + change).double(), x.shape)]
-    rows = [real_list(name, row) for name, row in (("x", x), ("change", change))]
-    rows += [real_list("x + change", row) for row in both]
+    one, other = real_numbers("x", x), real_numbers("change", change)
+    rows = [
+        row.tolist() for row in (one, other, one + other, F.layer_norm(one + other, one.shape))
+    ]
 
     sheet = Sheet()
     middle, right = LEFT + x.size(0) * CELL / 2, LEFT + x.size(0) * CELL

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headwise._check import check_shape, check_tokens, show
 from headwise._eval_mode import without_dropout
-from headwise.drawing.checks import check_kind, check_tensor, strings
+from headwise.drawing.checks import check_kind, check_tensor, real_numbers, strings
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet
 from headwise.drawing.words import choose, paragraph
@@ -52,6 +52,7 @@ def given_wanted(
     check_tensor("src", src)
     check_shape("src", src, (1, "src_len"))
     check_tensor("tgt", tgt)
+    real_numbers("tgt", tgt)
     check_tokens("tgt", tgt, (1, "tgt_len + 1"), model.tgt_vocab)
     if not 2 <= tgt.size(1) <= 8:
         raise ValueError(f"tgt: got shape {show(tgt.shape)}, expected two to eight tokens")

@@ -46,6 +46,7 @@ def parameter_bytes(
     check_kind("sizes", sizes, Mapping, "a mapping of names to bytes")
     for name, parts in sizes.items():
         check_text("sizes", name)
+        check_kind("sizes", parts, Sequence, "a sequence of bytes for each name")
         if len(parts) != len(PARTS):
             raise ValueError(f"sizes: got {len(parts)} for {name!r}, expected {len(PARTS)}")
         for part in parts:

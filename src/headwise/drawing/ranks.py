@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from headwise._check import check_whole
 from headwise.drawing.checks import check_kind, real_list
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import NORMAL, WIDTH, Sheet, hue_of
@@ -39,8 +40,8 @@ def ranks(gradients: Sequence[float], rows: int, *, lang: str = "en") -> Figure:
     count = len(found)
     if not 2 <= count <= len(HUES):
         raise ValueError(f"gradients: got {count}, expected two to {len(HUES)}")
-    check_kind("rows", rows, int, "a whole number")
-    if rows < count or rows % count:
+    check_whole("rows", rows, 1, 1_000_000)
+    if rows % count:
         raise ValueError(f"rows: got {rows}, expected as many for each of {count} ranks")
     share, gap = rows // count, 12.0
     width = (WIDTH - 1 - gap * (count - 1)) / count

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwise.drawing.checks import check_kind, check_text, real_list
+from headwise.drawing.checks import called, check_kind, check_text, real_list
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet
 from headwise.drawing.words import choose, paragraph, renamed
@@ -49,6 +49,8 @@ def timeline(
     """
     words = choose(WORDS, lang)
     check_kind("kernels", kernels, Mapping, "a mapping of names to times")
+    if isinstance(launch, bool) or not isinstance(launch, int | float):
+        raise TypeError(f"launch: got {called(launch)}, expected a number")
     (cost,) = real_list("launch", [launch])
     runs = {}
     for name, times in kernels.items():

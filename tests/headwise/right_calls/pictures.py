@@ -109,7 +109,7 @@ RIGHT: Table = {
             "names": [f"w{i}" for i in range(8)],
             "lang": "en",
         },
-        {"src": {"longer"}},
+        {"src": {"longer"}, "tgt": {"longer"}},
     ),
     "diagrams.gradients": lambda: Call(
         diagrams.gradients,
