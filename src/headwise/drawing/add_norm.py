@@ -45,9 +45,7 @@ def add_norm(x: Tensor, change: Tensor, *, lang: str = "en") -> Figure:
     check_tensor("change", change)
     check_shape("change", change, (x.size(0),))
     one, other = real_numbers("x", x), real_numbers("change", change)
-    rows = [
-        row.tolist() for row in (one, other, one + other, F.layer_norm(one + other, one.shape))
-    ]
+    rows = [row.tolist() for row in (one, other, one + other, F.layer_norm(one + other, one.shape))]
 
     sheet = Sheet()
     middle, right = LEFT + x.size(0) * CELL / 2, LEFT + x.size(0) * CELL
