@@ -39,9 +39,8 @@ def attention(
     Q is (..., query, d_k), K is (..., key, d_k), V is (..., key, d_v), with any number of leading
     axes. The mask is boolean, True where a query may see a key, and broadcasts to
     (..., query, key). So does the bias, which is added to the scores. A query that may see nothing
-    gathers zeros. A NaN or an infinity in K or V
-    reaches queries that may not see it too, as it does in PyTorch. Dropout is applied whenever it
-    is not 0: pass 0 outside training.
+    gathers zeros. A NaN in K or V reaches queries that may not see it too, and an infinity can, as
+    in PyTorch. Dropout is applied whenever it is not 0: pass 0 outside training.
 
     Returns out (..., query, d_v) and weights (..., query, key).
     """
