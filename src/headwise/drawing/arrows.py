@@ -68,11 +68,11 @@ def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
         drop = f"M{tip_x:g} {tip_y:g} L{foot_x:g} {foot_y:g}"
         sheet.add("path", d=drop, stroke=hue, stroke_dasharray="3 3", fill="none")
         sheet.add("circle", cx=foot_x, cy=foot_y, r=2.5, fill=hue)
-        sheet.text(foot_x, foot_y + 12, f"{dot / lengths[0]:g}", SMALL, fill=hue)
+        sheet.text(foot_x, foot_y + 12, f"{dot / lengths[0]:g}", SMALL)
         sheet.arrow(at(0, 0), (tip_x, tip_y), stroke=hue, stroke_opacity=1, stroke_width=2)
         side = min(max(tip_x, 40.0), WIDTH - 40)
         above = tip_y - 10 if end[1] >= 0 else tip_y + 12
-        sheet.text(side, above, words["key"].format(i, f"{dot:g}"), SMALL, fill=hue)
+        sheet.text(side, above, words["key"].format(i, f"{dot:g}"), SMALL)
         cosine = dot / (lengths[0] * lengths[i + 1])
         angle = round(math.degrees(math.acos(max(-1.0, min(1.0, cosine)))))
         sentences.append(words["told"].format(i, f"{lengths[i + 1]:g}", angle, f"{dot:g}"))
