@@ -22,9 +22,3 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """What is compiled runs without being compiled in another test: coverage need not watch it."""
-    if "compile" in item.name:
-        item.add_marker(pytest.mark.no_cover)

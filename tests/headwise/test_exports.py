@@ -276,8 +276,6 @@ CASES |= {
     "near": Case(function(lambda at: near(at, at, 2, 1)), whole, ((0,),)),
     "window_mask": Case(function(lambda x: window_mask(x.size(1), window=2)), x, ONE),
 }
-# Coverage would watch all that PyTorch does, and what of ours runs here, other tests run too.
-pytestmark = pytest.mark.no_cover
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 

@@ -26,8 +26,6 @@ from torch import Tensor, nn
 from headwise.layers import LayerCache
 from headwise.multi_head import KeyValueCache
 
-pytestmark = pytest.mark.no_cover  # each error has a test of its own
-
 
 class Wrong(NamedTuple):
     """Something wrong, and the rule that it breaks."""
