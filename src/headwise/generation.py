@@ -1,6 +1,7 @@
 """Writing on from a prompt: in batches of unequal prompts, with a cache, or by beam search."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from headwise._check import (
     check_kind,
     check_prompt,
     check_whole,
+    known_to_fit,
 )
 from headwise._eval_mode import without_dropout
 from headwise.beam_search import Beam, beam_search
@@ -78,12 +80,13 @@ class Writer(nn.Module):
         for t in range(longest, end):
             start = cache[0].length if cache else 0
             new = tokens[:, start:t]  # (batch, t - start)
-            x = model.hidden(
-                new.clamp(min=0) if ragged or eos >= 0 else new,  # -1 stands where nothing does
-                None if mask is None else mask[..., :t],
-                positions=None if positions is None else positions[:, start:t],
-                cache=cache,
-            )
+            with known_to_fit() if t > longest else nullcontext():
+                x = model.hidden(
+                    new.clamp(min=0) if ragged or eos >= 0 else new,  # -1 stands for nothing
+                    None if mask is None else mask[..., :t],
+                    positions=None if positions is None else positions[:, start:t],
+                    cache=cache,
+                )
             chosen = choice(model.W_vocab(x[:, -1]), tokens[:, :t], generator)  # (batch,)
             tokens[:, t] = chosen
             if eos >= 0:

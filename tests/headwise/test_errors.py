@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ from headwise import (
     split_heads,
     unfold_heads,
 )
-from headwise._check import show
+from headwise._check import check_shape, known_to_fit, show
 from headwise.attention import attention
 from headwise.masks import (
     from_additive,
@@ -397,3 +398,14 @@ def test_call_that_fails_leaves_the_cache_as_it_was(need_weights: bool) -> None:
             "mask: got shape",
         )
         assert cache.length == length
+
+
+def test_checks_that_are_left_out_are_left_out_in_one_thread_and_come_back() -> None:
+    wrong = ("x", torch.ones(2), (3,))
+    with pytest.raises(RuntimeError, match="stop"), known_to_fit():
+        check_shape(*wrong)
+        with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="got shape"):
+            pool.submit(check_shape, *wrong).result()
+        raise RuntimeError("stop")
+    with pytest.raises(ValueError, match="got shape"):
+        check_shape(*wrong)
