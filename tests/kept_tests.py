@@ -1,8 +1,8 @@
 """Tests that passed stand until something changes that they may depend on, as proofs of pages do.
 
-In a run of everything, a test that coverage does not watch is left out while all files that it may
-read, and all that is installed, are as they were when it passed. The run says how many stand.
-What is asked for by name runs, and so does everything with --prove-again.
+In a run of everything, a test is left out while all files that it may read, and all that is
+installed, are as they were when it passed. The run says how many stand. What is asked for by name
+runs, and so does everything with --prove-again, which CI does: there coverage is asked for.
 """
 
 import functools
@@ -102,8 +102,8 @@ class KeptTests:
         return {True: digest(self.root, LIBRARY), False: digest(self.root)}
 
     def key(self, item: pytest.Item) -> str:
-        """The hash of all that a test may depend on; nothing for one that always runs."""
-        if not isinstance(item, pytest.Function) or is_watched(item):
+        """The hash of all that a test may depend on; nothing for a page, which is kept itself."""
+        if not isinstance(item, pytest.Function):
             return ""
         return self.keys[item.path.is_relative_to(self.root / "tests" / "headwise")]
 
