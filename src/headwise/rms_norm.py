@@ -1,7 +1,6 @@
 """RMSNorm: layer normalisation without the mean and without the bias."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headwise._check import check_input, check_real, check_tensor, check_widths
@@ -28,8 +27,8 @@ class RMSNorm(nn.Module):
         check_input("x", x, (*x.shape[:-1], self.d_model), self)
         # In half precision the square of 256 is already infinite, so squares are taken in single.
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        # wide / (wide.pow(2).mean(dim=-1, keepdim=True) + eps).sqrt(), in one call
-        normal = F.rms_norm(wide, (self.d_model,), eps=self.eps)
+        mean_square = (wide * wide).sum(dim=-1, keepdim=True) / self.d_model  # (..., 1)
+        normal = wide * torch.rsqrt(mean_square + self.eps)
         return self.weight * normal.to(x.dtype)
 
     def extra_repr(self) -> str:

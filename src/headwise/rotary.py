@@ -59,6 +59,7 @@ class Rotary(nn.Module):
         self.d_k, self.rotary_dim = int(d_k), check_rotary_dim(d_k, rotary_dim)
         self.theta, self.layout, self.scale = float(theta), layout, float(scale)
         self._last: tuple[object, tuple[Tensor, Tensor]] | None = None
+        self._paces: tuple[object, Tensor] | None = None
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         """x, each vector turned to its position: the same shape.
@@ -94,24 +95,34 @@ class Rotary(nn.Module):
             where = tuple(positions.flatten().tolist())
         except RuntimeError:  # vmap and FakeTensorMode say so in errors of their own
             return self._turns(positions, dtype)
+        settings = (self.theta, self.scale, self.layout, self.rotary_dim)
         # What inference mode makes cannot be used outside it.
-        key = (where, positions.shape, dtype, torch.is_inference_mode_enabled())
-        last = self._last  # another thread may put its own there at any time
+        key = (where, positions.shape, dtype, settings, torch.is_inference_mode_enabled())
+        last, paces = self._last, self._paces  # other threads may put their own there at any time
         if last is None or last[0] != key:
-            last = self._last = key, self._turns(positions, dtype)
+            if paces is None or paces[0] != settings:
+                paces = self._paces = settings, self._frequencies(positions.device)
+            last = self._last = key, self._turns(positions, dtype, paces[1])
         return last[1]
 
-    def _turns(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def _frequencies(self, device: torch.device) -> Tensor:
+        """By how much each pair turns from one position to the next, (rotary_dim / 2,)."""
+        # At position 100,000 single precision no longer knows the angle to three digits.
+        exponents = torch.arange(0, self.rotary_dim, 2, dtype=_widest(device), device=device)
+        frequencies: Tensor = self.theta ** -(exponents / self.rotary_dim)
+        return frequencies
+
+    def _turns(
+        self, positions: Tensor, dtype: torch.dtype, frequencies: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """What each column and its partner are multiplied by, (..., 1, seq_len, rotary_dim).
 
         Of a pair, the first turns by its cosine and minus the sine of the second, the second by
         its cosine and the sine of the first.
         """
-        # At position 100,000 single precision no longer knows the angle to three digits.
-        exact = _widest(positions.device)
-        exponents = torch.arange(0, self.rotary_dim, 2, dtype=exact, device=positions.device)
-        frequencies = self.theta ** -(exponents / self.rotary_dim)  # (rotary_dim / 2,)
-        where = positions.to(exact)[..., None] / self.scale
+        if frequencies is None:
+            frequencies = self._frequencies(positions.device)
+        where = positions.to(frequencies.dtype)[..., None] / self.scale
         angles = (where * frequencies).unsqueeze(-3)  # (..., 1, seq_len, rotary_dim / 2)
         cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
         if self.layout == "halves":

@@ -211,9 +211,9 @@ def test_failed_call_leaves_the_cache_as_it_was() -> None:
 def test_angles_are_worked_out_once_for_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     worked_out, turns = [], Rotary._turns
 
-    def counted(self: Rotary, positions: torch.Tensor, dtype: torch.dtype) -> Any:
+    def counted(self: Rotary, positions: torch.Tensor, *rest: Any) -> Any:
         worked_out.append(positions.tolist())
-        return turns(self, positions, dtype)
+        return turns(self, positions, *rest)
 
     monkeypatch.setattr(Rotary, "_turns", counted)
     module = model()

@@ -186,3 +186,12 @@ def test_positions_of_another_shape_or_kind_are_refused() -> None:
         Rotary(8)(x, torch.arange(5).float())
     with pytest.raises(ValueError, match=r"weight: got shape \(2, 2, 2\)"):
         halves_to_pairs(torch.ones(2, 2, 2), 2)
+
+
+@pytest.mark.parametrize(("name", "value"), [("theta", 7.0), ("scale", 3.0), ("layout", "pairs")])
+def test_setting_changed_later_counts_at_once(name: str, value: object) -> None:
+    x, positions = torch.randn(1, 2, 3, 8), torch.arange(3)
+    rotary = Rotary(8)
+    rotary(x, positions)
+    setattr(rotary, name, value)
+    assert torch.equal(rotary(x, positions), Rotary(8, **{name: value})(x, positions))
