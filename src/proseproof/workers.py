@@ -28,5 +28,15 @@ def scheduler(config: Any, log: Any, settings: Settings) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return group(settings, nodeid)
 
+        def remove_node(self, node: Any) -> str | None:
+            """Hand on what a worker has left, but not the test that it died of."""
+            units = self.assigned_work[node].values()
+            left = [(unit, name) for unit in units for name, done in unit.items() if not done]
+            if left:
+                unit, died_of = left[0]
+                unit[died_of] = True
+            super().remove_node(node)
+            return died_of if left else None
+
     config.option.loadscopereorder = False  # what takes longest comes first
     return Groups(config, log)

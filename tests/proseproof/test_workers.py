@@ -62,3 +62,16 @@ def test_comment_that_no_worker_ran_is_reported(site: Site) -> None:
     done = site.run("pytest", "-n", "2")
     assert done.returncode == 1
     assert "lib.py:9: this shape comment was never checked" in done.stdout
+
+
+def test_test_that_ends_its_worker_is_not_tried_again_and_the_others_run(site: Site) -> None:
+    code = "import os\n\n\ndef test_a():\n    open('tried', 'a').write('x')\n    os.abort()\n"
+    others = "".join(f"\n\ndef test_{letter}():\n    pass\n" for letter in "bcd")
+    site.write("tests/test_dies.py", code + others)
+    site.write("tests/test_lives.py", others)
+    done = site.run("pytest", "-n", "2", "-v", "tests")
+    assert "worker 'gw" in done.stdout and "crashed while running 'tests/test_dies.py::test_a'" in (
+        done.stdout
+    )
+    assert "1 failed, 6 passed" in done.stdout
+    assert (site.root / "tried").read_text() == "x"
