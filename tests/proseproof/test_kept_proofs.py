@@ -40,6 +40,7 @@ def kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.syspath_prepend(site.root)
     # Byte code is told by the second and the size of its source: too coarse for these changes.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    kept_proofs._environment.cache_clear()  # other tests may have changed it since it was asked for
     site.configure('rewrite = ["lib"]\n')
     site.write("lib/__init__.py", "from .deep import value\n")
     site.write("lib/deep.py", "value = 1\n\n\ndef function():\n    return 1\n")
