@@ -1,12 +1,12 @@
 """What the browser measured on a page is kept until the page, or what looks at it, changes."""
 
+import fcntl
 import functools
 import hashlib
 import importlib.metadata
 import json
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,20 +25,18 @@ ASKING = [
 
 
 def once(result: Path, make: Callable[[Path], None]) -> Path:
-    """The file or folder `result`, made by the process that comes first: the others wait."""
-    lock, draft = result.with_suffix(".lock"), result.with_suffix(".draft")
-    while not result.exists():
-        try:
-            lock.mkdir()
-        except FileExistsError:
-            time.sleep(0.05)
-            continue
-        try:
-            if not result.exists():
-                make(draft)
-                draft.rename(result)
-        finally:
-            lock.rmdir()
+    """The file or folder `result`, made by the process that comes first: the others wait.
+
+    If that one dies over it, the next begins anew: the system takes the lock from the dead.
+    """
+    draft = result.with_suffix(".draft")
+    with result.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not result.exists():
+            if draft.is_dir():
+                shutil.rmtree(draft)
+            make(draft)
+            draft.rename(result)
     return result
 
 

@@ -1,6 +1,7 @@
 """What the browser said of a page is kept until something that it depends on changes."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,3 +110,16 @@ def test_visit_that_fails_keeps_nothing(run: Run) -> None:
         visits.get("en/page.html", "facts", lambda: 1 / 0)
     assert visits.get("en/page.html", "facts", lambda: 1) == (1, "not visited before")
     assert json.loads(run.file.read_text().partition("\n")[2])["facts"] == 1
+
+
+def test_what_a_process_died_over_is_made_by_the_next(tmp_path: Path) -> None:
+    def half(draft: Path) -> None:
+        draft.mkdir()
+        (draft / "half").touch()
+        os._exit(0)
+
+    if (child := os.fork()) == 0:
+        kept_visits.once(tmp_path / "result", half)
+    os.waitpid(child, 0)
+    made = kept_visits.once(tmp_path / "result", lambda draft: draft.mkdir())
+    assert list(made.iterdir()) == []
