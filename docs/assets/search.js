@@ -13,21 +13,25 @@ const SHOWN = 30, SNIPPET = 110
 
 // What makes a question of words, and says nothing of what it is about; longer ones come first.
 const ASKING = new RegExp(`
-  起什么作用 什么作用 有什么用 可不可以 需不需要 怎么样 为什么 是什么 什么是 有啥用 干什么 做什么
-  是不是 能不能 有没有 要不要 哪几个 怎么 怎样 如何 为啥 为何 什么 干嘛 可以 需要 哪里 哪个 哪些
-  多少 请问 到底 究竟 应该 必须 一定 时候 意思 还是 或者 一下 以及 之后 之前 问题
+  起什么作用 什么作用 有什么用 为什么要 可不可以 需不需要 是怎么来 怎么回事 怎么样 怎么办 为什么 是什么 什么是
+  有啥用 干什么 做什么 是不是 能不能 有没有 要不要 会不会 行不行 哪几个 会怎样 看不懂 怎么 怎样 如何 为啥 为何
+  什么 干嘛 可以 需要 哪里 哪个 哪些 哪种 多少 请问 到底 究竟 应该 必须 一定 时候 意思 还是 或者 一下 以及 之后
+  之前 问题 能否 是否 只能 不能 真的 其实 通常 一般 详解 讲解 解释 原理 本质 机制 含义 用法 里面 进行 得到
 `.trim().split(/\s+/).join("|"), "g")
 const PARTICLES = new Set(
   "的了吗呢吧啊嘛是在有和与跟及或要会能就都也还我你它他这那哪个些么什怎为把被用对从到上下里中来去着得地不没",
 )
 const SMALL = new Set(`
-  a about after again all also always am an and any apply are as at be because been before but
-  by can could did do does doing done don each every everything for from get gets give gives go
-  goes good got had has have having here how i if in instead into is isn it its just like made make
-  makes many may me mean means much must my need needed needs no not of off on one only or our
-  out over please s should so some t than that the their them then there these they thing this
-  those to too up us use used uses using very want was way we were what whats when where whether
-  which while who why will with without work works would you your
+  a about actually after again all also always am an and any anything apply are as at be because been
+  before being best better between both but by can cannot come comes could did do does doing done don
+  each either else ever every everything exactly explain for from get gets getting give gives go goes
+  going good got had happen happens have has having help here how i if in instead into is isn
+  it its just keep know let like made make makes many may me mean meaning means might
+  much must my need needed needs never no not of off on one only or other our out over please put
+  really s should so some something still t tell than that the their them then there these they thing
+  things this those to too try trying up us use used useful uses using very want wants was way we were
+  what whats when where whether which while who why will with without work working works would wrong
+  you your
 `.trim().split(/\s+/))
 
 const HAN = /\p{Script=Han}/u
@@ -37,17 +41,19 @@ const tidy = text => text.normalize("NFKC").replace(/−/g, "-").replace(/['’]
   .replace(/(?<![\p{L}\p{N}_])_(?![\p{L}\p{N}_])/gu, " underscore ")
 const isHan = unit => HAN.test(unit)
 
-/** The stem of an English word: no plural, no -ing, no -ed, and spelt in one way. */
+/** The stem of an English word: no plural, no -ing, -ed or -ise; -er stays, in encoder. */
 function stem(word) {
   if (!/^[a-z]{4,}$/.test(word)) return word === "has" ? word : word.replace(/^([a-z]{2,})s$/, "$1")
   return word
     .replace(/ies$/, "y")
     .replace(/(ch|sh|x|ss)es$/, "$1")
     .replace(/([^sui])s$/, "$1")
-    .replace(/(is|iz)(ation|ing|er|ed|e)$/, "iz")
-    .replace(/(\w{3,})ation$/, "$1at")
     .replace(/(\w{3,}?)(ing|ed|ly)$/, "$1")
-    .replace(/([bdgklmnprt])\1$/, "$1")
+    .replace(/(\w{4,})i[sz](er?|ation)?$/, "$1")
+    .replace(/(\w{3,})at(e|ion|or)?$/, "$1")
+    .replace(/(\w{3,}[st])ion(al)?$/, "$1")
+    .replace(/(\w{4,})(able|ment|ity)$/, "$1")
+    .replace(/(\w\w)([bdgklmnprt])\2$/, "$1$2")
     .replace(/(\w{3,})e$/, "$1")
 }
 
