@@ -19,19 +19,19 @@ const ASKING = new RegExp(`
   之前 问题 能否 是否 只能 不能 真的 其实 通常 一般 详解 讲解 解释 原理 本质 机制 含义 用法 里面 进行 得到
 `.trim().split(/\s+/).join("|"), "g")
 const PARTICLES = new Set(
-  "的了吗呢吧啊嘛是在有和与跟及或要会能就都也还我你它他这那哪个些么什怎为把被用对从到上下里中来去着得地不没",
+  "的了吗呢吧啊嘛是在有和与跟及或要会能就都也还我你它他这那哪个些么什怎为把被用从到里中来去着地不没",
 )
 const SMALL = new Set(`
-  a about actually after again all also always am an and any anything apply are as at be because been
-  before being best better between both but by can cannot come comes could did do does doing done don
-  each either else ever every everything exactly explain for from get gets getting give gives go goes
-  going good got had happen happens have has having help here how i if in instead into is isn
-  it its just keep know let like made make makes many may me mean meaning means might
+  a about actually after again all also always am an and any anything apply are as at be because
+  been before being best better between both but by can cannot come comes could did do does doing
+  don done each either else ever every everything exactly explain for from get gets getting give
+  gives go goes going good got had happen happens has have having help here how i if in instead
+  into is isn it its just keep know let like made make makes many may me mean meaning means might
   much must my need needed needs never no not of off on one only or other our out over please put
-  really s should so some something still t tell than that the their them then there these they thing
-  things this those to too try trying up us use used useful uses using very want wants was way we were
-  what whats when where whether which while who why will with without work working works would wrong
-  you your
+  really represent represents s should so some something still t tell than that the their them
+  then there these they thing things this those to too try trying up us use used useful uses using
+  very want wants was way we were what whats when where whether which while who why will with
+  without work working works would wrong you your
 `.trim().split(/\s+/))
 
 const HAN = /\p{Script=Han}/u
@@ -167,7 +167,7 @@ class Index {
   /** The ways to say a word, or several words that belong together: terms, and how near they are. */
   #ways(words, isLast) {
     const others = this.same.get(keyOf(words)) ?? []
-    const ways = [[lookedUp(words), 0.9], ...others.map(other => [lookedUp(other), 0.8])]
+    const ways = [[lookedUp(words), 0.9], ...others.map(other => [lookedUp(other), 0.7])]
     if (words.length > 1 || isHan(words[0])) return ways
     const [word] = words
     ways.push([[`=${word}`], 1])
@@ -213,7 +213,8 @@ class Index {
       } else {
         size ||= 1
         const ways = this.#ways(words, i + size === units.length)
-        if (size === 1 && units[i].parts.length) ways.push([units[i].parts.map(stem), 0.6])
+        const isKnown = this.terms.has(`=${word}`)
+        if (size === 1 && units[i].parts.length) ways.push([units[i].parts.map(stem), isKnown ? 0.3 : 0.6])
         things.push({ ways, weight: this.#weight(words) })
       }
     }
@@ -245,40 +246,57 @@ class Index {
     if (this.vague.has(keyOf(words))) return 0.3
     if (words.length > 1) return Math.sqrt(isHan(words[0]) ? words.length / 2 : words.length)
     if (SMALL.has(words[0])) return 0.08
-    return words[0].length === 1 || /^\d+$/.test(words[0]) ? 0.4 : 1 // a letter or a number
+    return words[0].length === 1 || /^(\d+|two|three|four)$/.test(words[0]) ? 0.4 : 1 // a letter, a number
   }
 
-  /** How much of its heading, or of another name for it, is in the query: at best, all of it. */
-  #about(doc, wanted) {
+  /** How far the query and the heading, or another name of a section, say the same: at best, 1. */
+  #alike(doc, asked, total) {
     doc.names ??= [doc.title, ...(doc.words ?? "").split(", ")]
-      .map(name => [...new Set(termsOf(name).filter(term => term[0] !== "=" && isTelling(term)))])
-      .filter(terms => terms.length)
-    const shares = doc.names.map(terms => terms.filter(term => wanted.has(term)).length / terms.length)
-    return Math.max(0, ...shares)
+      .map(name => {
+        const terms = new Set(termsOf(name.replace(ASKING, " ")).filter(isWhole))
+        const telling = new Set([...terms].filter(isTelling))
+        return [telling, telling.size + 0.25 * (terms.size - telling.size)]
+      })
+      .filter(([name]) => name.size)
+    let alike = 0
+    for (const [name, size] of doc.names) {
+      const found = new Set()
+      let answered = 0
+      for (const { ways, worth } of asked) {
+        const whole = ways.filter(terms => terms.every(term => name.has(term)))
+        if (whole.length) answered += worth
+        for (const term of whole.flat()) found.add(term)
+      }
+      alike = Math.max(alike, found.size / size * answered / total)
+    }
+    return alike
   }
 
   search(query) {
-    const scores = new Map()
-    const wanted = new Set(), toShow = new Set()
+    const scores = new Map(), asked = [], toShow = new Set()
     let total = 0
     for (const { ways, weight, isLoose } of this.#things(query)) {
       const { strength, rarity } = this.#strength(ways)
       for (const [terms] of ways) {
-        for (const term of terms) wanted.add(term)
         for (const term of toMark(terms)) toShow.add(term)
       }
       if (!strength.size && isLoose) continue
       total += weight * rarity
+      const stems = ways.map(([terms]) => terms).filter(([term]) => term[0] !== "=")
+      asked.push({ ways: stems, worth: weight * rarity })
       for (const [id, value] of strength) {
         const [score, cover] = scores.get(id) ?? [0, 0]
         scores.set(id, [score + weight * value, cover + weight * Math.min(rarity, value)])
       }
     }
-    const ranked = [...scores].map(([id, [score, cover]]) => {
+    const best = ([, a], [, b]) => b - a
+    const likely = [...scores].map(([id, [score, cover]]) => {
       const doc = this.docs[id]
-      const about = this.#about(doc, wanted)
-      return [doc, score * (0.1 + (cover / total) ** 2) * (1 + about * cover / total) * (doc.boost ?? 1)]
-    }).sort(([, a], [, b]) => b - a).slice(0, SHOWN)
+      return [doc, score * (0.1 + (cover / total) ** 2) * (doc.boost ?? 1)]
+    }).sort(best).slice(0, 3 * SHOWN)
+    const ranked = likely
+      .map(([doc, score]) => [doc, score * (1 + 4 * this.#alike(doc, asked, total))])
+      .sort(best).slice(0, SHOWN)
     return ranked.filter(([, score]) => score > ranked[0][1] / 20)
       .map(([doc, score]) => [this.#shown(doc, score, toShow)])
   }
@@ -298,6 +316,9 @@ class Index {
     }
   }
 }
+
+/** Whether a term is a stem or a pair of characters. */
+const isWhole = term => term[0] !== "=" && (term.length > 1 || !isHan(term))
 
 /** Whether a term says something about a heading: no single character, no small word. */
 function isTelling(term) {

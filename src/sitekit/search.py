@@ -37,7 +37,7 @@ _TWO_TONGUES = re.compile(r"(?P<here>.+?) ?[（(](?P<there>.+)[）)]")
 
 # Sections that list what is said elsewhere, and those where it is practised or announced only.
 _LISTS = ("#next", "#questions")
-_LESS = re.compile(r"index\.html|.*#(exercises|try)$")
+_LESS = re.compile(r"index\.html|(questions|mistakes|museum)/\w+\.html$|.*#(exercises|try)$")
 _LONGEST = 200  # what is longer than this is about more than its link
 
 
