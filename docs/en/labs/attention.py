@@ -11,11 +11,11 @@
 # - draw every head for an input of your own, and for a sentence of your own;
 # - measure how sharply each head looks;
 # - take heads out, and count what breaks;
-# - see why a weight is not an explanation.
+# - see why a weight isn't an explanation.
 #
 # ## Your own input {#own}
 #
-# Download the notebook and change one line: `text = "二百三十五"`. The sentences on this page speak of that number; the figures will be of yours.
+# Download the notebook and change one line: `text = "二百三十五"`. The text on this page will still be about that number, but the figures will show yours.
 
 # %%
 import torch
@@ -40,13 +40,13 @@ print(words)
 #
 # ## The encoder looks at the source {#encoder}
 #
-# All characters see all characters. A row is a query, and sums to 1. For the first layer write 0 in place of 1.
+# Every character sees every character. A row is a query, and sums to 1. To see the first layer, write 0 instead of 1.
 
 # %%
 plot.heatmap(weights.encoder[1][0], list(text))
 
 # %% [markdown]
-# In head 1, 五 looks at 十 and at hardly anything else: `weights.encoder[1][0, 0, 4, 3] > 0.99`. What a digit is worth depends on its neighbours, so such a row makes sense. Most rows have no such story: they spread over several characters, and the model translates well all the same.
+# In head 1, 五 looks at 十 and at hardly anything else: `weights.encoder[1][0, 0, 4, 3] > 0.99`. What a digit is worth depends on its neighbours, so such a row makes sense. Most rows don't tell such a story: they spread over several characters, and the model still translates well.
 #
 # ## The decoder looks back {#decoder}
 #
@@ -56,11 +56,11 @@ plot.heatmap(weights.encoder[1][0], list(text))
 plot.heatmap(weights.decoder[0][0], words[:-1])
 
 # %% [markdown]
-# Head 1 looks at the start token wherever it stands, with two thirds of its weight or more: `weights.decoder[0][0, 0, :, 0].min() == 0.69`. It seems to idle. [Below](#remove) you take it out, and see.
+# Head 1 looks at the start token from every word, with two thirds of its weight or more: `weights.decoder[0][0, 0, :, 0].min() == 0.69`. It looks as if it's doing nothing. [Below](#remove) you'll take it out, and see.
 #
 # ## The decoder looks at the source {#cross}
 #
-# In cross-attention the queries come from the decoder and the keys from the encoder. The query that stands at one word writes the next, so each row is named by the word that it **writes**. Here are both layers: L2 H3 is layer 2, head 3.
+# In cross-attention the queries come from the decoder and the keys from the encoder. The query at one word writes the next word, so each row is named after the word that it **writes**. Here are both layers: L2 H3 is layer 2, head 3.
 
 # %%
 heads = (1, 2, 3, 4)
@@ -69,11 +69,11 @@ both = torch.cat(weights.memory, dim=1)[0]  # a row for each word, a column for 
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# In several heads each word looks most at the character that it translates, as head 1 of the second layer shows: an alignment that nobody taught. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at 三 with `0.99`{of="both[6, 2, 2]"}, head 4 at 十 with `0.89`{of="both[7, 2, 3]"}. This is what several heads are for: one row of weights would have had to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
+# In several heads, each word looks most at the character that it translates, as in head 1 of the second layer. Nobody taught the model this alignment. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at 三 with `0.99`{of="both[6, 2, 2]"}, head 4 at 十 with `0.89`{of="both[7, 2, 3]"}. This is what several heads are for: a single row of weights would have to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
 #
 # ## Any sentence, any module {#sentence}
 #
-# The translator knows numerals only. For an ordinary sentence you need a model that was trained on sentences. But the call is the same for any `MultiHeadAttention`, so here it is with one that was trained on nothing.
+# The translator knows only numerals. For an ordinary sentence you need a model that was trained on sentences. But you draw any `MultiHeadAttention` in the same way, so here is one that hasn't been trained at all.
 
 # %%
 from torch import nn
@@ -102,9 +102,9 @@ _, seen_too = mha(Y, need_weights=True)
 plot.heatmap(seen_too[0], characters)
 
 # %% [markdown]
-# These tables mean nothing, and look like it: an even share would be 1/6, and all weights lie around it, `0.05 < min(seen.min(), seen_too.min())` and `max(seen.max(), seen_too.max()) < 0.31`. One thing is true of them, though: both "the" get the same weights, `torch.allclose(seen[..., 0], seen[..., 4])`, because without a positional encoding they are the same vector.
+# These tables mean nothing, and it shows: equal weights would be 1/6 each, and all of these lie around it, `0.05 < min(seen.min(), seen_too.min())` and `max(seen.max(), seen_too.max()) < 0.31`. There is one thing you can read from them, though: both "the" get the same weights, `torch.allclose(seen[..., 0], seen[..., 4])`, because without a positional encoding they are the same vector.
 #
-# If your model uses `nn.MultiheadAttention`, ask it for each head by itself; otherwise it hands out the average ([more on that module](../chapters/pytorch.md#weights)). Inside `nn.TransformerEncoderLayer` you cannot ask: the layer calls its attention with `need_weights=False`{.text}. Two hooks ask for you, one before the call and one after it.
+# If your model uses `nn.MultiheadAttention`, ask it for each head separately; otherwise it returns the average ([more on that module](../chapters/pytorch.md#weights)). Inside `nn.TransformerEncoderLayer` you can't ask: the layer calls its attention with `need_weights=False`{.text}. Two hooks (functions that PyTorch runs before and after a call) can ask for you.
 
 # %%
 from headwise.convert import convert
@@ -133,11 +133,11 @@ print([tuple(weights.shape) for weights in per_layer])
 plot.heatmap(per_layer[1][0, 0], tokens)
 
 # %% [markdown]
-# The map is that of one head in the second layer of PyTorch's encoder, also untrained; `by_head[0]` can be drawn in the same way, with all its heads. All of `by_head` is `(1, 4, 6, 6)`; `averaged` is `(1, 6, 6)`, and the heads are gone.
+# The heat map shows one head in the second layer of PyTorch's encoder, also untrained; you can draw `by_head[0]` in the same way, with all its heads. All of `by_head` is `(1, 4, 6, 6)`; `averaged` is `(1, 6, 6)`, and the heads are gone.
 #
 # ## How sharply does a head look? {#entropy}
 #
-# The entropy of a row, $-\sum_j w_j \ln w_j$, is 0 if one key has all the weight, and $\ln n$ if $n$ keys share it evenly. Take 500 numbers that the model never learned from, and average over all rows.
+# The entropy of a row, $-\sum_j w_j \ln w_j$, puts a number on that: it is 0 if one key has all the weight, and $\ln n$ if $n$ keys share it evenly. We take 500 numbers that the model never learned from, and average over all rows.
 
 # %%
 from headwise.models.translator_training import exact, held_out_numbers
@@ -170,11 +170,11 @@ for (kind, layer), even in uniform.items():
     print(f"{row}   {even:6.2f}  {called[kind]}, layer {layer}")
 
 # %% [markdown]
-# The encoder looks around, the first layer most of all. Cross-attention looks at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three, the second layer is sharper on average than the first; that's one training, and another seed may differ.
+# The encoder looks all around, the first layer most of all. Cross-attention looks at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three, the second layer is sharper on average than the first; that's one training, and another seed may differ.
 #
 # ## Which heads can be removed? {#remove}
 #
-# The output of attention [is a sum over heads](../chapters/multi_head.md#sum). To take a head out, set its part of $W_o$ to zero; `nn.Linear` keeps the matrix turned round, so these are columns. Then let the model translate the 500 numbers again, and count those that it still gets exactly right.
+# The output of attention [is a sum over heads](../chapters/multi_head.md#sum). To take a head out, set its part of $W_o$ to zero; `nn.Linear` stores the matrix transposed, so that part is a block of columns. Then let the model translate the 500 numbers again, and count how many it still gets exactly right.
 
 # %%
 import copy
@@ -206,9 +206,9 @@ for kind, layer in uniform:
     print(f"{row}   {called[kind]}, layer {layer}")
 
 # %% [markdown]
-# Half of the 24 heads can go, one at a time, and the model gets at most two numbers wrong: `sum(count >= 498 for count in right.values()) == 12`. (Two wrong in a sample of 500 still allow a rate of up to 1.4% among all numbers. So "nobody missed it" means that this sample doesn't show it.) All four of the second decoder layer are among them, though they look sharply. But the head that seemed to idle at the start token costs `500 - right["decoder", 1, 1] == 41` numbers. How a head looks on one input does not tell what it does on others.
+# Half of the 24 heads can go, one at a time, and the model gets at most two numbers wrong: `sum(count >= 498 for count in right.values()) == 12`. (If two are wrong in a sample of 500, the rate among all numbers can still be as high as 1.4%. So "nobody missed it" only means that you don't see it in this sample.) All four heads of the second decoder layer are among them, though they look sharply. But without the head that seemed to do nothing but look at the start token, `500 - right["decoder", 1, 1] == 41` numbers go wrong. Where a head looks on one input doesn't tell you what it does on others.
 #
-# So remove those that nobody missed, all together:
+# So what if we remove all the heads that nobody missed, together?
 
 # %%
 order = sorted(right, key=right.get, reverse=True)
@@ -220,11 +220,11 @@ for n, count in together.items():
     print(f"the first {n:2} together: {count}")
 
 # %% [markdown]
-# Each of these twelve heads is dispensable, but together they are not. While one is missing the others stand in for it. So "this head does nothing" does not follow from "without it nothing changes".
+# You can do without each of these twelve heads, but not without all of them. While one is missing, the others fill in for it, like colleagues. So "this head does nothing" doesn't follow from "without it nothing changes".
 #
 # ## Why a weight is not an explanation {#explanation}
 #
-# **Other weights, same output.** The weights act through `weights @ V`{.text} and in no other way. With at least two keys more than a value has numbers, there are many rows of weights for one and the same result. Take a random query with eight keys, forbid the key that it looks at most, and ask for weights on the other seven that give the same output.
+# **Other weights, same output.** The weights act only through `weights @ V`{.text}. If there are at least two keys more than a value has numbers, many different rows of weights give the same result. Take a random query with eight keys, forbid the key that it looks at most, and look for weights on the other seven that give the same output.
 
 # %%
 from headwise.attention import attention
@@ -251,7 +251,7 @@ print((w[0] @ V).numpy().round(4), (other @ V).numpy().round(4))
 plot.heatmap(torch.stack((w[0], other)), ["w", "w′"], list("01234567"))
 
 # %% [markdown]
-# The first row says "mostly key 3", the second says "not key 3 at all", and the model cannot tell them apart: `torch.allclose(w[0] @ V, other @ V)`. Neither has a negative number and both sum to 1, so both could be weights. That isn't just any draw: the second row often needs negative numbers, so we looked for a seed with which it doesn't. How often is there such luck if you don't look for it?
+# The first row says "mostly key 3", the second says "not key 3 at all", and the model can't tell them apart: `torch.allclose(w[0] @ V, other @ V)`. Neither has a negative number and both sum to 1, so both could be weights. This isn't just any draw: the second row often needs negative numbers, so we looked for a seed with which it doesn't. How often would you be that lucky without looking?
 
 
 # %%
@@ -277,11 +277,11 @@ for d_k, share in wider.items():
     print(f"{16 * d_k:3} keys, width {d_k:2}: {share:.2f}")
 
 # %% [markdown]
-# With values of four numbers: the more keys, the more often; and this counts only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
+# With values of four numbers, it happens more and more often as there are more keys; and we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
 #
 # **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. They receive the same value and write different words.
 #
-# What depends on a character can be measured: hide it from the decoder, and see how far the probability of the written word drops. On the left the weights $w$, averaged over the eight heads; on the right the drop $\Delta P$.
+# You can measure what depends on a character: hide it from the decoder, and see how far the probability of the written word drops. On the left are the weights $w$, averaged over the eight heads; on the right is the drop $\Delta P$.
 
 
 # %%
@@ -313,9 +313,9 @@ plot.heatmap(
 )
 
 # %% [markdown]
-# The largest numbers agree, but compare smaller ones. The query that writes "hundred" looks at 二 about as much as the one that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hiding 二 does next to nothing to "hundred", hiding 十 leaves hardly anything of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
+# The largest numbers agree, but compare the smaller ones. The query that writes "hundred" looks at 二 about as much as the query that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hide 二, and next to nothing happens to "hundred"; hide 十, and hardly anything is left of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
 #
-# The same for a hundred numbers, sorted by weight:
+# Here is the same for a hundred numbers, sorted by weight:
 
 # %%
 pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]
@@ -329,20 +329,20 @@ for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
     print(f"{low:3} – {high:3} {len(here):8} {none:17.2f} {much:16.2f}")
 
 # %% [markdown]
-# So in this model the averaged weights are a good hint: below 0.1 hardly anything depends on the character, above 0.5 the word mostly does. In between they tell little. Let weights say where to look for an explanation, and find out by hiding.
+# So in this model the averaged weights are a good hint: below 0.1, the word hardly ever depends on the character; above 0.5, it mostly does. In between, they tell you little. Let the weights suggest where to look for an explanation, then hide the character and find out.
 #
 # ## What to take away {#take-away}
 #
-# - Draw weights per head, with the tokens at the axes, for a model that was trained. An average hides the heads, and an untrained model has nothing to show.
-# - In cross-attention the row belongs to the word that is **written**, one after the word at which the query stands.
-# - A sharp head need not matter, and one that seems idle may. Heads stand in for each other.
-# - A weight is where a head looks. What depends on it is a measurement of its own.
+# - Draw weights per head, with the tokens on the axes, for a trained model. An average hides the heads, and an untrained model has nothing to show.
+# - In cross-attention, a row belongs to the word that is **written**, which comes right after the word that the query belongs to.
+# - A head that looks sharply may not matter, and one that seems idle may. Heads fill in for each other.
+# - A weight says where a head looks. To know what depends on it, measure that separately.
 #
 # ## Try it yourself {#try}
 #
-# - Set `text` to 三万零四百零七. Chinese counts in ten thousands, English in thousands, so 三万 is "thirty thousand". On which character does "thirty" depend besides 三? Expect 万: hide it, and all of the probability is gone.
+# - Set `text` to 三万零四百零七. Chinese counts in ten thousands, English in thousands, so 三万 is "thirty thousand". Which character does "thirty" depend on, besides 三? Expect 万: hide it, and all of the probability is gone.
 # - Remove all four heads of a layer, `right_without(*(("memory", 1, head) for head in (1, 2, 3, 4)))`{.text}. Without one of the two layers of cross-attention expect fewer than 60 of 500; without the first layer of the encoder's attention, about 400.
 #
 # ## Where next {#next}
 #
-# [Multi-head attention](../chapters/multi_head.md) has the code behind every table here. How such a model is put together and trained is told in [the whole Transformer](../chapters/transformer.md).
+# [Multi-head attention](../chapters/multi_head.md) has the code behind every table here, and [the whole Transformer](../chapters/transformer.md) shows how to put such a model together and train it.

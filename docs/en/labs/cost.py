@@ -6,10 +6,10 @@
 # %% [markdown]
 # # Lab: what attention costs {#cost}
 #
-# "Attention is quadratic" is half of the story: it doesn't say what grows like the square. In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
+# "Attention is quadratic" is only half of the story: what is it that grows like the square? In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
 #
 # - that the memory of the written-out attention grows like $n^2$ and that of the fused kernel like $n$;
-# - that the time of both grows roughly like $n^2$, at a different price;
+# - that the time of both grows roughly like $n^2$, but not equally fast;
 # - what the number of heads has to do with it.
 #
 # ## How to find an exponent {#exponent}
@@ -46,7 +46,7 @@ cubes = [7 * n**3 for n in lengths]
 print(f"{exponent(cubes):.2f}", *(f"{slope:.2f}" for slope in slopes(cubes)))
 
 # %% [markdown]
-# It finds the 3 in $7 n^3$. Now for attention: four heads of width 32, forward and backward.
+# It finds the 3 in $7 n^3$, so we can trust it. Now for attention: four heads of width 32, forward and backward.
 
 
 # %%
@@ -67,7 +67,7 @@ print(torch.allclose(written_out(Q, K, V), fused_attention(Q, K, V), atol=1e-6))
 # %% [markdown]
 # ## Memory {#memory}
 #
-# PyTorch's profiler reports each piece of memory that is taken and given back. Add them up in order, and keep the highest level.
+# PyTorch's profiler reports each piece of memory that is allocated and freed. We add them up in order, and keep the highest level, like the high-water mark on a wall.
 
 # %%
 from torch.profiler import ProfilerActivity, profile
@@ -122,7 +122,7 @@ print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 #
 # ## Time {#time}
 #
-# Computing the scores block by block saves no multiplications: each query still meets each key. Both take turns in one run, and each keeps its best of four rounds. The numbers are those of the machine that built this page; yours will differ.
+# Computing the scores block by block doesn't save any multiplications: each query still meets each key. Both take turns in one run, and for each we keep the best of four rounds. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import time
@@ -160,13 +160,13 @@ plot.lines(
 )
 
 # %% [markdown]
-# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show: short sequences spend part of their time on starting up, so the exponent is low; tables that no longer fit into the fast memory beside the processor cost the written-out way extra, so it is high. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
+# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show. Short sequences spend part of their time on starting up, which pulls the exponent down; tables that no longer fit into the fast memory beside the processor cost the written-out way extra, which pushes it up. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
 #
-# On long sequences the written-out way takes several times as long: each step writes a whole table to memory, and the next one reads it back. On short ones it can go either way.
+# On the longest sequences the written-out way is clearly slower: each step writes a whole table to memory, and the next one reads it back. On shorter ones, how much they differ depends on the machine.
 #
 # ## Heads {#heads}
 #
-# Keep the whole width at 128 and cut it into more and more heads. The numbers in $Q$, $K$ and $V$ stay the same; the tables of weights do not, since each head has one of its own.
+# Keep the whole width at 128 and cut it into more and more heads. $Q$, $K$ and $V$ hold as many numbers as before. But each head has a table of weights of its own, so there are more and more tables.
 
 # %%
 counts = [1, 2, 4, 8, 16]
@@ -182,21 +182,21 @@ for name, costs in heads.items():
     print(*(f"{cost:6.2f}" for cost in costs), "MiB ", called[name])
 
 # %% [markdown]
-# Written out, the peak doubles along with the heads; for the fused kernel it stays where it was, `max(heads["fused"]) < 1.1 * min(heads["fused"])`. Splitting into heads adds [no parameters](../chapters/multi_head.md#count), but it is not free if you keep the weights.
+# Written out, the peak nearly doubles whenever the heads double; for the fused kernel it stays where it was, `max(heads["fused"]) < 1.1 * min(heads["fused"])`. Splitting into heads adds [no parameters](../chapters/multi_head.md#count), but it isn't free if you keep the weights.
 #
 # ## What to take away {#take-away}
 #
-# - Quadratic in the length: the time of both, and the memory of the one that keeps the weights.
-# - The fused kernel saves memory by computing again what it does not keep. The output is the same.
-# - You need the table only if you want to look at the weights. That is why [`MultiHeadAttention`](../chapters/multi_head.md#module) writes it out only when asked.
+# - What grows like the square: the time of both, and the memory of the one that keeps the weights.
+# - The fused kernel saves memory by recomputing the weights instead of keeping them. The output is the same.
+# - You need the table only if you want to look at the weights. That's why [`MultiHeadAttention`](../chapters/multi_head.md#module) computes it only when asked.
 #
 # ## Try it yourself {#try}
 #
 # Download the notebook and change one thing at a time:
 #
-# - Measure `fused_attention` with `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"}, then with a `causal_mask` of size $n$ handed in. Expect the same memory and less time from the first, because it can skip what is hidden. With the second the exponent rises: the mask is itself a table of $n \times n$.
+# - Measure `fused_attention` with `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"}, then with a `causal_mask` of size $n$ as its mask. Expect the same memory and less time from the first, because it can skip the hidden part. With the second, the exponent of the memory rises: the mask is itself a table of $n \times n$.
 # - Measure the forward pass alone, under `torch.no_grad()`. Expect fewer tables for the written-out way, and the same exponent.
 #
 # ## Where next {#next}
 #
-# [Why the scores are scaled](scaling.py) is another thing to measure. How many multiplications there are, and from which length on the square is what counts, is in [the chapter against RNNs](../chapters/rnn.md#cost).
+# [Why the scores are scaled](scaling.py) is another thing you can measure. How many multiplications there are, and from which length on the square dominates, is in [the chapter against RNNs](../chapters/rnn.md#cost).

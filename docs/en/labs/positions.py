@@ -7,10 +7,10 @@
 #
 # [The chapter on positional encoding](../chapters/positional.md) says what the sine code is. In this lab you take it apart. You will see
 #
-# - that moving on turns each pair of columns by an angle of its own, and that a table of random vectors has nothing of the kind;
-# - how alike two positions are, over their distance;
-# - what the quick columns know and the slow ones do not, and the other way round;
-# - what four small models, trained on 24 tokens, do with 96.
+# - that moving on turns each pair of columns by an angle of its own, and that a table of random vectors does nothing of the kind;
+# - how alike two positions are, depending on their distance;
+# - what you can read off the quick columns, and what off the slow ones;
+# - how four small models, trained on 24 tokens, cope with 96.
 #
 # ## Moving on is turning {#turn}
 #
@@ -37,9 +37,9 @@ for p in (0, 10, 500):
 print("k · ω:   ", *(f"{k * w:7.4f}" for w in frequencies(d_model)[shown]))
 
 # %% [markdown]
-# The three rows are the same: the angle depends on the pair and on `k`, and not on the place. So one matrix does it for all places, the chapter's `shift_matrix`{.text}.
+# The three rows are the same: the angle depends on the pair and on `k`, not on where you start. So a single matrix works for all positions: it's `shift_matrix`{.text} from the chapter.
 #
-# Is that worth anything, or would any table of vectors do? Find the matrix that comes closest, by least squares, to taking each code to the one three places on. Use the first 200 positions, then try it on the next 200. Take the eight quickest pairs: the slowest hardly move within 200 positions, and there is nothing to fit.
+# Is that anything special, or would any table of vectors do? Let's fit a matrix, by least squares, that turns each code into the code three positions later. We fit it on the first 200 positions and then try it on the next 200. We use the eight quickest pairs, because the slowest hardly move within 200 positions, so there's nothing to fit.
 
 # %%
 torch.manual_seed(0)
@@ -57,11 +57,11 @@ for (name, start), error in errors.items():
     print(f"from position {start:3} on, error {error:.3f}   {called[name]}")
 
 # %% [markdown]
-# For the sine code the error is nothing but rounding, on positions that the fit has never seen too: `max(errors["sine", 0], errors["sine", 200]) < 1e-9`. For random vectors the matrix is no better than handing out zeros, which would give an error of 1. "Three back" is one thing to learn with the first, and a separate thing at every place with the second.
+# For the sine code, only rounding errors are left, even on positions that the fit has never seen: `max(errors["sine", 0], errors["sine", 200]) < 1e-9`. For random vectors, the matrix is no better than answering with zeros, which would give an error of 1. So with the sine code, a model has to learn "three back" only once; with random vectors, it would have to learn it again at every position.
 #
 # ## How alike are two positions? {#similarity}
 #
-# A score is a dot product, so take the dot products of all codes with one another. Divided by `d_model / 2` they are 1 on the diagonal.
+# A score is a dot product, so let's take the dot product of every code with every other. We divide by `d_model / 2`, which makes the diagonal 1.
 
 # %%
 places = [str(p) if p % 8 == 0 else "" for p in range(48)]
@@ -69,7 +69,7 @@ alike = (code @ code.T / (d_model / 2)).round(decimals=6)  # (512, 512)
 plot.heatmap(alike[:48, :48], places, axes=("p", "q"), title="PE(p) · PE(q) ÷ (d_model / 2)")
 
 # %% [markdown]
-# Stripes along the diagonal: all that counts is how far apart two positions are. Now as a line, for three widths.
+# You see stripes along the diagonal: all that counts is how far apart two positions are. Here is the same as a line, for three widths.
 
 # %%
 widths = {}
@@ -81,11 +81,11 @@ y_label = "PE(p) · PE(q) ÷ (d_model / 2)"
 plot.lines(widths, x_label="distance", y_label=y_label, zh={"distance": "距离"})
 
 # %% [markdown]
-# The line falls quickly at first, and not evenly: here and there a position farther away is more alike than a nearer one. Nor does it die away: in a wide code many columns hardly move. And it cannot tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. A model that is to tell them apart needs $W_q$ and $W_k$ to turn the code first.
+# The line falls quickly at first, but not evenly: here and there, a position farther away is more alike than a nearer one. It doesn't fall to nothing either, because in a wide code many columns hardly move. And it can't tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. If a model needs to tell them apart, $W_q$ and $W_k$ have to turn the code first.
 #
 # ## What quick and slow columns know {#quick-slow}
 #
-# Disturb each code a little and look for the nearest undisturbed one: which position was it? Do so with some of the columns only. A pair of columns comes round after $2\pi / \omega$ positions; sort the pairs by that.
+# Add a little noise to each code, then look for the nearest clean one: which position was it? We do this with only some of the columns at a time. A pair of columns comes round after $2\pi / \omega$ positions, and that's how we group them.
 
 # %%
 torch.manual_seed(0)
@@ -115,11 +115,11 @@ for name in groups:
     print(f"{exact[name]:5.2f} {far[name]:20.2f} ", called[name])
 
 # %% [markdown]
-# The quick columns hit the position exactly or miss it by a wide margin, for they come round again and again: `far["up to 20"] > 0.1`. The slow ones are never far off and almost never exact: `far["over 350"] == 0` and `exact["over 350"] < 0.1`. Together they are right nearly always, `exact["all"] > 0.95`. It is the same with the digits of a number: the last one changes at every step and says nothing of the size.
+# The quick columns either hit the position exactly or miss it by a wide margin, because they come round again and again: `far["up to 20"] > 0.1`. The slow ones are never far off, and almost never exact: `far["over 350"] == 0` and `exact["over 350"] < 0.1`. Together they are nearly always right, `exact["all"] > 0.95`. The digits of a number work the same way: the last digit changes at every step, but it doesn't tell you how large the number is.
 #
 # ## Beyond the length of training {#longer}
 #
-# Now a task in which position is everything: name the token that stood three places back. The model is a single layer. It is trained on sequences of 24 tokens, and tested on 96.
+# Now a task in which position is everything: name the token three places back. The model has a single layer. We train it on sequences of 24 tokens, and test it on 96.
 
 # %%
 import torch.nn.functional as F
@@ -168,7 +168,7 @@ def share_right(model, seq_len):
 print(LookBack(SinusoidalPositions())(torch.randint(vocab, (8, trained))).shape)
 
 # %% [markdown]
-# Out come logits: at every position of the 8 sequences, one for each of ten tokens. Now four models: without positions; with a learned table, which has a row for each of the 96 positions; with the sine code; and with the sine code again, but in training each batch starts at a random position, so that the model gets to see all 96. Each of them is trained from three seeds.
+# The output is logits: at every position of the 8 sequences, one for each of ten tokens. We compare four models: without positions; with a learned table, which has a row for each of the 96 positions; with the sine code; and with the sine code again, but in training each batch starts at a random position, so that the model gets to see all 96. Each of them is trained from three seeds. Which one would you bet on?
 
 # %%
 kinds = {
@@ -225,24 +225,24 @@ plot.lines(
 # %% [markdown]
 # Each column has three numbers, one for each seed; the plot shows their mean.
 #
-# - **None**: about one in five on 24 tokens, fewer on 96. Guessing would be one in ten; which tokens are there, and how often, is all that it can know.
-# - **Learned**: right on 24 tokens, and guessing as soon as it comes to rows of its table that no training has touched.
-# - **Sine**: right on 24 tokens, `short["sine"].mean(dim=1).min() > 0.95`. Beyond, it falls just as steeply with each seed, `beyond["sine"].max() < 0.4`, though the code is defined everywhere and one rotation would do. What training found is good for 24 positions. It even loses some of the first 24, `inside["sine"].max() < short["sine"].mean(dim=1).min()`: there are keys now that it never learned to leave alone. In the plot it comes up again around 66, and it does so with each seed: `right["sine"][:, 60:66].mean(dim=1).min() > 0.3`. We don't know why. One guess is that the quickest columns have come round to a position that it knows; but then it should come up earlier, too, and it doesn't.
-# - **Sine, random start**: the best of the four beyond 24, with each seed, without being right throughout. It has met every position; but it has not met sequences of 96 tokens, in which more keys compete for each query's weight.
+# - **None**: about one in five on 24 tokens, fewer on 96. Guessing would be one in ten. All that this model can know is which tokens there are, and how often.
+# - **Learned**: right on 24 tokens; as soon as it reaches rows of its table that training never touched, it guesses.
+# - **Sine**: right on 24 tokens, `short["sine"].mean(dim=1).min() > 0.95`. Beyond, it falls just as steeply with each seed, `beyond["sine"].max() < 0.4`, though the code is defined everywhere and one rotation would do. What training found works for 24 positions only. It even loses some of the first 24, `inside["sine"].max() < short["sine"].mean(dim=1).min()`, because now there are keys that it never learned to ignore. In the plot it recovers a little around 66, and it does so with each seed: `right["sine"][:, 60:66].mean(dim=1).min() > 0.3`. We don't know why. One guess is that the quickest columns have come round to a position that it knows; but then it should recover earlier, too, and it doesn't.
+# - **Sine, random start**: the best of the four beyond 24, with each seed, though it's not always right. It has met every position, but it has never met a sequence of 96 tokens, in which more keys compete for each query's weight.
 #
 # ## What to take away {#take-away}
 #
-# - A shift is a rotation, and one matrix can learn it. That it **can** does not mean that training finds it.
-# - Quick columns tell neighbours apart, slow ones tell regions apart; it takes both.
-# - A model knows the positions that it was trained on. If you need it to work at a length, train and test at that length.
+# - A shift is a rotation, and one matrix can learn it. That it **can** doesn't mean that training finds it.
+# - Quick columns tell neighbours apart, slow ones tell regions apart, and you need both.
+# - A model knows the positions that it was trained on. If you need it to work at some length, train and test it at that length.
 #
 # ## Try it yourself {#try}
 #
 # Download the notebook and change one thing at a time:
 #
-# - Train with half as many tokens, 12 in place of 24. Expect the sine code to break down earlier, and a random start to help much less: 96 tokens are now eight times as many as it has met at once.
-# - Hide what comes later, with `self.layer(x, is_causal=True)`{.text}. Expect the models with positions to keep their first 24 right, and the random start to be right almost throughout: the later keys can no longer interfere. The model without positions gets a little better too, since the first tokens now have fewer to choose from.
+# - Train with half as many tokens, 12 instead of 24. Expect the sine code to break down earlier, and a random start to help much less: 96 tokens are now eight times as many as it has met at once.
+# - Hide the later tokens, with `self.layer(x, is_causal=True)`{.text}. Expect the models with positions to keep their first 24 right, and the model with the random start to be right almost everywhere: later keys can no longer interfere. The model without positions gets a little better too, since the first tokens now have fewer to choose from.
 #
 # ## Where next {#next}
 #
-# Back to [positional encoding](../chapters/positional.md), or on to [the lab against RNNs](rnn.py), where a model knows the order without being told.
+# Back to [positional encoding](../chapters/positional.md), or on to [the lab against RNNs](rnn.py), where some models know the order without being told.

@@ -76,11 +76,11 @@ chinese = {
 plot.lines(steps, lengths, x_label="n", y_label="sequential steps", zh=chinese)
 
 # %% [markdown]
-# Three straight lines and a flat one. Gates add operations to each token; attention's count doesn't depend on the length; it includes the projections here.
+# You see three straight lines and a flat one. Gates add operations to each token. Attention's count doesn't depend on the length; it includes the projections here.
 #
 # ## Time over length {#time}
 #
-# What is that worth in time? Forward and backward, batch 1, width 64, in float32, as one trains. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
+# What is that worth in time? We measure forward and backward, batch 1, width 64, in float32, as you would train. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import math
@@ -139,7 +139,7 @@ plot.lines(
 #
 # ## A task for attention: find the marked token {#find}
 #
-# Now let them learn. In a sequence of random tokens, from 0 to 7, one is marked, anywhere. At the end, name it. Four models, with the widths chosen so that all have nearly the same number of parameters:
+# Now let them learn. In a sequence of random tokens, from 0 to 7, one is marked, anywhere; at the end, the model has to name it. There are four models, with widths chosen so that all have nearly the same number of parameters:
 
 # %%
 import torch.nn.functional as F

@@ -5,7 +5,7 @@
 # %% [markdown]
 # # Lab: why √d_k {#scaling}
 #
-# The scores of attention are divided by $\sqrt{d_k}$. In this lab you measure what would happen without it. [The short answer](../questions/scores.md#q2-scaling) is among the questions; here are the figures.
+# Attention divides its scores by $\sqrt{d_k}$. In this lab you measure what would happen without it. You'll find [the short answer](../questions/scores.md#q2-scaling) among the questions; here are the pictures.
 #
 # ## Dot products spread with the number of dimensions {#spread}
 #
@@ -25,7 +25,7 @@ dots = {d_k: (torch.randn(5000, d_k) * torch.randn(5000, d_k)).sum(dim=-1) for d
 plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q · k")
 
 # %% [markdown]
-# All three are centred on 0, and the more dimensions, the wider the hill. How much wider?
+# All three hills are centred on 0, and the more dimensions, the wider the hill. How much wider?
 
 # %%
 for d_k in lengths:
@@ -34,11 +34,11 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   std {spread:5.1f}   std / √d_k {ratio:.2f}")
 
 # %% [markdown]
-# The last column stays close to 1: the spread is $\sqrt{d_k}$. So dividing by $\sqrt{d_k}$ gives scores of the same spread for every $d_k$.
+# The last column stays close to 1: the standard deviation is $\sqrt{d_k}$. So after dividing by $\sqrt{d_k}$, the scores have the same standard deviation for every $d_k$.
 #
 # ## What softmax makes of it {#softmax}
 #
-# Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. Were all keys alike it would be `1 / 8 == 0.125`; if one key takes everything it is 1.
+# Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. If all keys were alike, it would be `1 / 8 == 0.125`; if one key takes everything, it's 1.
 
 # %%
 num_keys, trials = 8, 2000
@@ -55,7 +55,7 @@ at = [math.log2(d_k) for d_k in lengths]
 plot.lines(largest, at, x_label="log₂ d_k", y_label="max weight", zh={"max weight": "最大权重"})
 
 # %% [markdown]
-# Without the factor, at $d_k = 1024$ a single key has nearly all the weight, before the model has learned anything. With it, the line is flat.
+# Without the division, at $d_k = 1024$ a single key gets nearly all the weight, before the model has learned anything. With it, the line is flat.
 
 # %%
 for d_k, unscaled, scaled in zip(lengths, *largest.values(), strict=True):
@@ -87,9 +87,9 @@ plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradien
 #
 # Download the notebook and change one thing at a time:
 #
-# - numbers with variance 4 in place of 1 (`2 * torch.randn(5000, 64)`);
-# - many keys in place of 8;
-# - dividing by $d_k$ in place of $\sqrt{d_k}$: what becomes of the weights for long vectors?
+# - numbers with variance 4 instead of 1 (`2 * torch.randn(5000, 64)`);
+# - many keys instead of 8;
+# - dividing by $d_k$ instead of $\sqrt{d_k}$: what happens to the weights when there are many dimensions?
 #
 # ## Where next {#next}
 #

@@ -9,13 +9,13 @@
 #
 # In this lab you train [the whole Transformer](../chapters/transformer.md) on a task that is small and yet a translation: 二百三十五 becomes "two hundred thirty five". You will see
 #
-# - the loss fall and the translations come right, and which mistakes there are on the way;
+# - how the loss falls and the translations come right, and which mistakes the model makes on the way;
 # - where the model looks in the Chinese while it writes a word of English;
-# - what becomes of it without one of its heads, and without the mask, the positions, the scaling or the residual connections.
+# - what happens if you take away one of its heads, or the mask, the positions, the scaling or the residual connections.
 #
 # ## The task {#task}
 #
-# The model reads characters and writes words. It is more than a dictionary: Chinese closes groups of four digits, with 万 and 亿, and English closes groups of three. So 二十 may turn into "twenty" or into "two hundred", and only what follows tells which.
+# The model reads characters and writes words. A dictionary wouldn't be enough: Chinese groups digits by four, with 万 and 亿 at the end of a group, and English groups them by three. So 二十 may become "twenty" or "two hundred", depending on what follows.
 
 # %%
 import json
@@ -41,7 +41,7 @@ for n in (20, 105, 203_000, 10_000_020):
 print(f"{len(translator.SRC_TOKENS)} characters, {len(translator.TGT_TOKENS)} words")
 
 # %% [markdown]
-# The rules can write a pair for every number up to `numerals.LARGEST == 999_999_999`, so nothing has to be collected. From 100 on, about one number in ten is held out: a hash, a fixed scrambling of its digits, decides it, and training never draws such a number. Here are five of them; you will meet them again.
+# A few rules can write every number up to `numerals.LARGEST == 999_999_999` in both languages, so we don't have to collect any data. From 100 on, about one number in ten is held out: a hash, a fixed scrambling of its digits, decides which, and training never draws such a number. Here are five of them; you'll meet them again.
 
 # %%
 five = [105, 15_000, 111_111, 2_105_000, 520_000_005]
@@ -50,7 +50,7 @@ print(held_out(torch.tensor(five)).all().item())
 # %% [markdown]
 # ## Training {#training}
 #
-# A new model, with two layers on each side and four heads in every attention, and then 128 numbers a step. Stop now and then: translate 300 held-out numbers, and count those that are right to the last word.
+# We start with a new model, with two layers on each side and four heads in every attention, and give it 128 numbers per step. Now and then we stop, let it translate 300 held-out numbers, and count how many are right to the last word.
 
 # %%
 run = Training(seed=0)
@@ -76,7 +76,7 @@ print(f"after {steps[-1]} of {run.steps} steps: {right[-1]:.1%} right")
 # %% [markdown]
 # ### Mistakes while learning {#mistakes}
 #
-# The five numbers at some of these moments:
+# Here are the five numbers at some of these moments:
 
 # %%
 for i, n in enumerate(five):
@@ -87,7 +87,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
-# The words sound like a number long before they are the right one. Short numbers come right first. What takes longest is what Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And a row of the same digit has to be counted.
+# The words sound like a number long before they are the right one. Short numbers come right first. The hardest are those that Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And if the same digit comes several times in a row, the model has to learn to count.
 #
 # ### To the end {#end}
 
@@ -97,7 +97,7 @@ for step in range(500, 801, 100):
     print(f"{step:5}   {right[-1]:.1%}")
 
 # %% [markdown]
-# The rest is polish. The learning rate has been falling for most of the time; near the end the steps become so small that the weights settle.
+# The rest is polish. The learning rate has been falling for most of the training; near the end, the steps are so small that the weights settle.
 
 # %%
 for step in range(900, run.steps + 1, 100):
@@ -113,11 +113,11 @@ plot.lines({"loss": means}, at, x_label="step", y_label="loss", log_y=True, zh=c
 plot.lines({"held out": right}, steps, x_label="step", y_label="exact", zh=chinese)
 
 # %% [markdown]
-# A translation counts only when every word is right, so its share rises later than the loss falls.
+# A translation counts only if every word is right, so the share of right ones rises later than the loss falls.
 #
 # ## Numbers it has never seen {#unseen}
 #
-# Now the long count: 10 000 held-out numbers, and 1000 from each of three ranges from which no number at all was learned.
+# Now for a larger test: 10 000 held-out numbers, and 1000 from each of three ranges in which the model hasn't seen a single number.
 
 # %%
 counts = accuracy(run.model, 10_000)
@@ -130,20 +130,20 @@ for label, count in zip(labels, counts.values(), strict=True):
     print(f"{hit:>5} / {of:5}  {label}")
 
 # %% [markdown]
-# The ranges come out as well as the rest, `worst > 0.95`: every digit has been met at every place, only never these together.
+# It does as well on the ranges as on the rest, `worst > 0.95`: it has met every digit in every place, just never in this combination.
 #
-# The library ships with weights that were trained in just this way. Are yours the same, bit for bit?
+# The library ships with weights that were trained in exactly this way. Are yours the same, bit for bit?
 
 # %%
 recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
-# The same seed gives the same weights on the same kind of processor. Another kind may round the last digit differently, and after some hundred steps that is another model, about as good.
+# The same seed gives the same weights on the same kind of processor. Another kind may round the last digit differently, and after a few hundred steps that's a different model, about as good.
 #
 # ## Where it looks {#alignment}
 #
-# From here on take the shipped weights, so that your heads are the ones described here. Each row is a moment of writing, named after the word that is written then; the row says how much the decoder looks at each character. This is the last layer's attention to the source:
+# From here on we use the shipped weights, so that your heads are the ones described here. Each row is a moment of writing, named after the word that is written then; it says how much the decoder looks at each character. This is the last layer's attention to the source:
 
 # %%
 model = translator.load()
@@ -162,9 +162,9 @@ written, weights = look(text)
 plot.heatmap(weights.memory[-1][0], written, list(text))
 
 # %% [markdown]
-# Nobody has told the model which character goes with which word. Yet each digit is looked at when its word is written, 千 lights up at "thousand", and in heads 1 and 4 百 at "hundred".
+# Nobody told the model which character goes with which word. And yet it looks at each digit while it writes that digit's word, 千 lights up at "thousand", and in heads 1 and 4 百 lights up at "hundred".
 #
-# And where "hundred" has no 百 to look at?
+# But what if there is no 百 for "hundred" to look at?
 
 
 # %%
@@ -179,7 +179,7 @@ for text in ("三千五百二十四", "二十三万五千"):
     print(text, *align(text), sep="   ")
 
 # %% [markdown]
-# Then it looks at 万. But a weight only says where the heads look; to know whether the result depends on it, you have to hide it. So hide each character in turn from the decoder, and see how much of the probability of "hundred" is left:
+# Then it looks at 万. But a weight only says where the heads look; to find out whether the result depends on it, you have to hide it. So let's hide each character from the decoder in turn, and see how much of the probability of "hundred" is left:
 
 # %%
 text = "二十三万五千"
@@ -199,7 +199,7 @@ for character, left in zip(text, hundred, strict=True):
 #
 # ## What each head does {#heads}
 #
-# Take all numbers like 三千五百二十四, with four digits from 2 to 9. Their words and characters always stand in the same places, so the weights can be averaged. For each head of the attention to the source: how much does it look at the digit while writing that digit's word, how much at the unit behind the digit, and how much at the unit while writing the unit's word?
+# Take all numbers like 三千五百二十四, with four digits from 2 to 9. Their words and characters are always in the same places, so we can average the weights. For each head of the attention to the source, we ask: how much does it look at the digit while it writes that digit's word, how much at the unit behind the digit, and how much at the unit while it writes the unit's word?
 
 # %%
 numbers = [n for n in range(2222, 10_000) if not {"0", "1"} & set(str(n))]
@@ -224,9 +224,9 @@ for layer, head, at_digit, at_unit, unit in looks:
     print(f"layer {layer} head {head}   {shares}")
 
 # %% [markdown]
-# In the last layer heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it: whether 五 becomes "five" or "fifty" has to be read there. A row need not sum to 1: the last digit has no unit behind it, so the columns are averages over different words.
+# In the last layer, heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it, which decides whether 五 becomes "five" or "fifty". A row needn't sum to 1: the last digit has no unit behind it, so the columns are averages over different words.
 #
-# The heads that look at their own side, by how far away the thing is that they look at; the first place may also be the one before, and is then counted once more:
+# Now the heads that look at their own side, sorted by how far away they look. (The first token may also be the one before; then it's counted again.)
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
@@ -238,11 +238,11 @@ for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder))
             print(f"layer {layer} head {head}  {shown}")
 
 # %% [markdown]
-# The encoder's heads spread their look over the neighbours on both sides. The decoder's cannot look ahead: "one after" is 0, as the causal mask will have it. Instead they look at the word they stand at, at the one before, and at the first token, `<bos>`{.text}.
+# The encoder's heads look in both directions. The decoder's heads can't look ahead: "one after" is 0, because of the causal mask. Instead they look at the current word, at the one before, and at the first token, `<bos>`{.text}.
 #
 # ## Without one head {#without-head}
 #
-# Looking somewhere does not yet mean being needed. So take each head away in turn: put zeros where its output enters $W_o$, and count again.
+# That a head looks somewhere doesn't mean that it's needed. So let's remove each head in turn: we put zeros where its output enters $W_o$, and count again.
 
 # %%
 parts = {
@@ -282,11 +282,11 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}, layer {layer}")
 
 # %% [markdown]
-# Most single heads can go and hardly anybody notices: the others know nearly the same. The last column is another matter. Without the look at the source in either layer, or the first look at its own words, the decoder is lost; without one of the encoder's layers, more than half of the translations are still right.
+# You can remove most heads, one at a time, and hardly see a difference: the others know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, more than half of the translations are still right.
 #
 # ## Without one part {#ablations}
 #
-# What are the causal mask, the positions, the scaling and the residual connections good for? Train without each of them. A single training proves little, so each is trained from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 120 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it is not causal.
+# What are the causal mask, the positions, the scaling and the residual connections good for? Let's train without each of them. A single training proves little, so we train each from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 120 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it isn't causal.
 
 # %%
 import torch.nn.functional as F
@@ -358,9 +358,9 @@ show(untouched)
 show(no_causal_mask)
 
 # %% [markdown]
-# Each row has three losses and three shares, one for each seed; below it you see what the three models make of 二百三十五. Without the mask the loss gets low as well, `results[no_causal_mask][0].max() < 0.1`; from the loss alone you'd think that it has learned the task. But it gets no number right: `results[no_causal_mask][1].max() < 0.05`. While training it could see the next word, and copied it; while translating there is no next word to copy.
+# Each row has three losses and three shares, one for each seed; below it you see what the three models make of 二百三十五. Without the mask the loss gets low as well, `results[no_causal_mask][0].max() < 0.1`; from the loss alone you'd think that it has learned the task. But it gets hardly any number right: `results[no_causal_mask][1].max() < 0.05`. While training it could see the next word, and copied it; while translating there is no next word to copy.
 #
-# Now the others. Without positions, the positional encoding is computed and thrown away:
+# Now the others. Without positions means that the positional encoding is computed and thrown away:
 
 
 # %%
@@ -375,9 +375,9 @@ compare(no_positions)
 show(no_positions)
 
 # %% [markdown]
-# The model knows which characters there are, but not in which order: it writes the right digits in the wrong places. All three seeds are far behind: `results[no_positions][1].max() < 0.5 < results[untouched][1].min()`.
+# The model knows which characters there are, but not in which order, so it writes the right digits in the wrong places. All three seeds are far behind: `results[no_positions][1].max() < 0.5 < results[untouched][1].min()`.
 #
-# Without scaling, the queries are made larger by the $\sqrt{d_k}$ that the scores are divided by:
+# To undo the scaling, we multiply the queries by the $\sqrt{d_k}$ that the scores are divided by:
 
 
 # %%
@@ -394,9 +394,9 @@ compare(no_scaling)
 show(no_scaling)
 
 # %% [markdown]
-# It learns, but more slowly: the three losses are all above those of the untouched model, `results[no_scaling][0].min() > results[untouched][0].max()`. In this model $d_k$ is only 8, and training can make $W_q$ smaller to compensate; [the more dimensions, the more it matters](scaling.py#spread).
+# It learns, but more slowly: all three losses are above those of the untouched model, `results[no_scaling][0].min() > results[untouched][0].max()`. In this model $d_k$ is only 8, and training can make $W_q$ smaller to compensate; [the more dimensions, the more it matters](scaling.py#spread).
 #
-# Without residual connections, a sublayer gives its change alone:
+# Without residual connections, a sublayer outputs only its change, without its input:
 
 
 # %%
@@ -412,14 +412,14 @@ compare(no_residual)
 show(no_residual)
 
 # %% [markdown]
-# All three seeds are behind, `results[no_residual][1].max() < results[untouched][1].min()`, although this model has only one layer; with more of them [the difference is far larger](../chapters/layers.md). Without residual connections, each character has to pass through every sublayer on its way up, and so does the gradient on its way down.
+# All three seeds are behind, `results[no_residual][1].max() < results[untouched][1].min()`, although this model has only one layer. In deep stacks [much more depends on them](../chapters/layers.md#residual): without residual connections, what a character is has to pass through every sublayer on its way up, and so does the gradient on its way down.
 #
 # ## Try it yourself {#try}
 #
-# - Train a model of your own on the command line: `python -m headwise.models.translator train --seed 1`{.text}. Stop it with Ctrl-C and go on with `--resume`{.text}: the weights come out the same, to the last bit.
-# - Put one head in place of four in `trained`{.text}, and train from several seeds. The number of parameters stays the same. Is the difference larger than that between seeds?
+# - Train a model of your own on the command line: `python -m headwise.models.translator train --seed 1`{.text}. Stop it with Ctrl-C and continue with `--resume`{.text}: the weights come out the same, to the last bit.
+# - Use one head instead of four in `trained`{.text}, and train from several seeds. The number of parameters stays the same. Is the difference larger than that between seeds?
 # - Leave out all of 七亿: add `range(700_000_000, 800_000_000)` to the ranges in `src/headwise/models/translator_training.py` and train. The model then never meets 七 before 亿. In our trial it still got every such number right: what it had learned about 七 and about 亿 was enough.
-# - Ask for a spelling that speech uses: `python -m headwise.models.translator translate 两万五`{.text}. It is refused, with a reason. Why would it be a bad idea to let the model guess?
+# - Try a form that people use in speech: `python -m headwise.models.translator translate 两万五`{.text}. It's refused, with a reason. Why would it be a bad idea to let the model guess?
 #
 # ## Where next {#next}
 #

@@ -56,11 +56,11 @@ plot.heatmap(weights.encoder[1][0], list(text))
 plot.heatmap(weights.decoder[0][0], words[:-1])
 
 # %% [markdown]
-# 第 1 个头不管站在哪里都看着起始词元，给它三分之二以上的权重：`weights.decoder[0][0, 0, :, 0].min() == 0.69`。看起来它像是闲着。[后面](#remove)把它拿掉，再看是不是这样。
+# 第 1 个头在每个词那里都看着起始词元，给它三分之二以上的权重：`weights.decoder[0][0, 0, :, 0].min() == 0.69`。看起来它像是闲着。[后面](#remove)把它拿掉，再看是不是这样。
 #
 # ## 解码器看原文 {#cross}
 #
-# 在交叉注意力里，查询来自解码器，键来自编码器。站在一个词上的查询，写的是下一个词，所以每一行用它**写出**的词来命名。下面是两层的所有头：L2 H3 就是第 2 层第 3 个头。
+# 在交叉注意力里，查询来自解码器，键来自编码器。一个词的查询，写的是它的下一个词，所以每一行用它**写出**的词来命名。下面是两层的所有头：L2 H3 就是第 2 层第 3 个头。
 
 # %%
 heads = (1, 2, 3, 4)
@@ -104,7 +104,7 @@ plot.heatmap(seen_too[0], characters)
 # %% [markdown]
 # 这些表没有任何意义，看上去也是如此：平分的话每格是 1/6，所有的权重都在它上下，`0.05 < min(seen.min(), seen_too.min())`，`max(seen.max(), seen_too.max()) < 0.31`。不过有一点是真的：两个 the 得到的权重一样，`torch.allclose(seen[..., 0], seen[..., 4])`，因为没有位置编码，它们就是同一个向量。
 #
-# 如果你的模型用的是 `nn.MultiheadAttention`，就让它把各头分开给你；不说的话，它给的是平均值（[关于这个模块](../chapters/pytorch.md#weights)）。如果它在 `nn.TransformerEncoderLayer` 里面，就没法直接要：那一层调用注意力时写死了 `need_weights=False`{.text}。可以用两个钩子代你去要，一个在调用之前，一个在调用之后。
+# 如果你的模型用的是 `nn.MultiheadAttention`，就让它把各头分开给你；不说的话，它给的是平均值（[关于这个模块](../chapters/pytorch.md#weights)）。如果它在 `nn.TransformerEncoderLayer` 里面，就没法直接要：那一层调用注意力时写死了 `need_weights=False`{.text}。可以用两个钩子（PyTorch 在调用前后顺带运行的函数）代你去要。
 
 # %%
 from headwise.convert import convert
@@ -137,7 +137,7 @@ plot.heatmap(per_layer[1][0, 0], tokens)
 #
 # ## 一个头看得有多集中？ {#entropy}
 #
-# 一行权重的熵是 $-\sum_j w_j \ln w_j$：全部权重落在一个键上时为 0，$n$ 个键平分时为 $\ln n$。取 500 个模型从没学过的数，对所有的行求平均。
+# 这可以用熵来量。一行权重的熵是 $-\sum_j w_j \ln w_j$：全部权重落在一个键上时为 0，$n$ 个键平分时为 $\ln n$。取 500 个模型从没学过的数，对所有的行求平均。
 
 # %%
 from headwise.models.translator_training import exact, held_out_numbers
@@ -220,7 +220,7 @@ for n, count in together.items():
     print(f"前 {n:2} 个一起去掉：{count}")
 
 # %% [markdown]
-# 这 12 个头，每一个都可有可无，合起来却缺不得。少了一个，别的头会顶上。所以，从“没有它也没变化”推不出“这个头什么也没做”。
+# 这 12 个头，每一个都可有可无，合起来却缺不得。少了一个，别的头会顶上，就像同事之间代班。所以，从“没有它也没变化”推不出“这个头什么也没做”。
 #
 # ## 权重为什么不等于解释 {#explanation}
 #
@@ -334,7 +334,7 @@ for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
 # ## 记住这些 {#take-away}
 #
 # - 按头来画权重，轴上写词元，用训练过的模型。取了平均，就分不出头；没有训练，就没什么可看。
-# - 在交叉注意力里，一行属于**写出**的那个词，也就是查询所站的词的下一个。
+# - 在交叉注意力里，一行属于**写出**的那个词，也就是查询所属的词的下一个。
 # - 看得集中的头未必重要，像是闲着的头未必没用。头与头可以互相顶替。
 # - 权重说的是头在看哪里。结果取决于哪里，要另外去量。
 #

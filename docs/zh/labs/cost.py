@@ -9,7 +9,7 @@
 # “注意力是平方级的”只说了一半：没有说是什么按平方增长。在这个实验里，你来测内存和时间怎样随长度 $n$ 增长，一边是[逐行写出来的](../chapters/attention.md#code)注意力，一边是 PyTorch 的融合内核，两者输出相同。你会看到：
 #
 # - 内存，逐行写出来的按 $n^2$ 增长，融合内核按 $n$ 增长；
-# - 时间，两个都大致按 $n^2$ 增长，只是价钱不同；
+# - 时间，两个都大致按 $n^2$ 增长，只是快慢不同；
 # - 头的个数与此有什么关系。
 #
 # ## 怎样找出指数 {#exponent}
@@ -46,7 +46,7 @@ cubes = [7 * n**3 for n in lengths]
 print(f"{exponent(cubes):.2f}", *(f"{slope:.2f}" for slope in slopes(cubes)))
 
 # %% [markdown]
-# 它找出了 $7 n^3$ 里的 3。现在轮到注意力：四个头，每个宽 32，前向加反向。
+# 它找出了 $7 n^3$ 里的 3，可以放心用。现在轮到注意力：四个头，每个宽 32，前向加反向。
 
 
 # %%
@@ -67,7 +67,7 @@ print(torch.allclose(written_out(Q, K, V), fused_attention(Q, K, V), atol=1e-6))
 # %% [markdown]
 # ## 内存 {#memory}
 #
-# PyTorch 的性能分析器会报告每一次内存的申请和归还。按先后顺序累加起来，记下最高的水位。
+# PyTorch 的性能分析器会报告每一次内存的申请和归还。按先后顺序累加起来，记下最高的水位，就像墙上留下的水痕。
 
 # %%
 from torch.profiler import ProfilerActivity, profile
@@ -160,9 +160,9 @@ plot.lines(
 )
 
 # %% [markdown]
-# 每个查询都要遇到每个键，乘法按 $n^2$ 增长；时间大致跟着走，但不是一条直线。看每次加倍的指数就知道：序列短的时候，有一部分时间花在启动上，指数偏低；表大到处理器旁边的快速存储装不下，逐行写出来的又要多花一些，指数偏高。所以拟合出来的那一个数，只是这些指数的平均，小数点后面的不要当真；最后两行说明一轮与一轮能差多少，比这还小的差别，也不要当真。
+# 每个查询都要遇到每个键，乘法按 $n^2$ 增长；时间大致跟着走，但不是一条直线，看每次加倍的指数就知道：序列短的时候，有一部分时间花在启动上，把指数拉低；表大到处理器旁边的快速存储装不下，逐行写出来的又要多花一些，把指数抬高。所以拟合出来的那一个数，只是这些指数的平均，小数点后面的不要当真；最后两行说明一轮与一轮能差多少，比这还小的差别，也不要当真。
 #
-# 序列长了，逐行写出来的要慢几倍：每一步都把整张表写进内存，下一步再读回来。序列短的时候，两者的快慢就说不准了。
+# 序列最长的时候，逐行写出来的明显更慢：每一步都把整张表写进内存，下一步再读回来。短一些的时候，两者差多少就要看机器了。
 #
 # ## 头 {#heads}
 #
@@ -182,7 +182,7 @@ for name, costs in heads.items():
     print(*(f"{cost:6.2f}" for cost in costs), "MiB ", called[name])
 
 # %% [markdown]
-# 逐行写出来的，头加倍，峰值也加倍；融合内核则停在原处，`max(heads["fused"]) < 1.1 * min(heads["fused"])`。分成多个头[不增加参数](../chapters/multi_head.md#count)，但如果要保留权重，就不是白来的。
+# 逐行写出来的，头加倍，峰值也几乎加倍；融合内核则停在原处，`max(heads["fused"]) < 1.1 * min(heads["fused"])`。分成多个头[不增加参数](../chapters/multi_head.md#count)，但如果要保留权重，就不是白来的。
 #
 # ## 记住什么 {#take-away}
 #
@@ -194,7 +194,7 @@ for name, costs in heads.items():
 #
 # 下载笔记本，一次只改一处：
 #
-# - 给 `fused_attention` 加上 `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"} 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者内存不变，时间少一些，因为被遮住的部分可以跳过；后者的指数会升高，因为掩码本身就是一张 $n \times n$ 的表。
+# - 给 `fused_attention` 加上 `is_causal=True`{of="torch.allclose(fused_attention(Q, K, V, _), attention(Q, K, V, torch.ones(128, 128).tril().bool())[0], atol=1e-6)"} 再测；然后改成传入一个大小为 $n$ 的 `causal_mask`。你会看到：前者内存不变，时间少一些，因为被遮住的部分可以跳过；后者的内存指数会升高，因为掩码本身就是一张 $n \times n$ 的表。
 # - 只测前向，放在 `torch.no_grad()` 里。你会看到：逐行写出来的，表少了，指数不变。
 #
 # ## 接下来 {#next}

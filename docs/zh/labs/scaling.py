@@ -89,7 +89,7 @@ plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradien
 #
 # - 把方差从 1 换成 4（`2 * torch.randn(5000, 64)`）；
 # - 把 8 个键换成很多个；
-# - 把除以 $\sqrt{d_k}$ 换成除以 $d_k$：向量很长时，权重会变成什么样？
+# - 把除以 $\sqrt{d_k}$ 换成除以 $d_k$：维数很多时，权重会变成什么样？
 #
 # ## 接下来 {#next}
 #
