@@ -180,13 +180,39 @@ def words_in_strings(code: str) -> set[str]:
 
 
 def data_words(code: str) -> set[str]:
-    """The words of a sentence that the program splits: what it works on, and not what it says."""
+    """Words of sentences that the program splits or encodes: it works on them, and says nothing."""
+    nodes = list(ast.walk(ast.parse(code)))
     found: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
+    for node in nodes:
         said = node.value if isinstance(node, ast.Attribute) and node.attr == "split" else None
         if isinstance(said, ast.Constant):
             found |= set(WORD.findall(str(said.value)))
-    return found
+    given = {
+        parameter
+        for node in nodes
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "encode"
+        for argument in node.args
+        for parameter in ast.walk(argument)
+    }
+    while True:  # back to where the names that are encoded come from
+        names = {node.id for node in given if isinstance(node, ast.Name)}
+        sources = [
+            node.value if isinstance(node, ast.Assign) else node.iter
+            for node in nodes
+            if isinstance(node, ast.Assign | ast.For) and names & set(names_set_by(node))
+        ]
+        more = {part for source in sources for part in ast.walk(source)} - given
+        if not more:
+            break
+        given |= more
+    texts = (str(node.value) for node in given if isinstance(node, ast.Constant))
+    return found | {word for text in texts for word in WORD.findall(text)}
+
+
+def names_set_by(node: ast.Assign | ast.For) -> Iterator[str]:
+    """The names to which an assignment or a loop gives a value."""
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 def names_in(code: str) -> set[str]:
@@ -275,6 +301,19 @@ def test_english_is_found_wherever_it_is_said(tmp_path: Path) -> None:
         "x.md:30: a figure says wrong, side: wrong side",
         "x.md:25: an output says twice: twice: 12.0 ['a', 'small', 'cat'] torch.float32",
     ]
+
+
+ENCODED = """
+kinds = {"river": ["by the river"], "money": ["of money"]}
+told = {"own": "not data"}
+for kind, group in kinds.items():
+    for one in group:
+        tokens = model.encode([one, "and so on"])
+"""
+
+
+def test_sentences_that_are_encoded_are_data() -> None:
+    assert data_words(ENCODED) == {"river", "by", "the", "money", "of", "and", "so", "on"}
 
 
 def test_names_data_and_messages_of_libraries_pass(tmp_path: Path) -> None:

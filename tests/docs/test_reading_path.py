@@ -31,6 +31,7 @@ NAV = re.findall(r"^ *- (chapters/\w+\.md)$", (ROOT / "mkdocs.yml").read_text(),
 HOMES = {
     "headwise.trace": "reading.md",  # for whoever looks for a mistake; all chapters come after
     "headwise.models.translator": "chapters/overview.md",  # what it is; a lab trains it
+    "headwise.models.minilm": "chapters/attention.md",  # what it is; a lab looks at its heads
     "headwise.convert": "chapters/single_head.md",  # from one to the other; pytorch.md quotes it
     "headwise.cache": "chapters/masks.md",  # while decoding
 }

@@ -36,7 +36,7 @@ seen = torch.stack(weights)[:, 0]  # (6, 12, 8, 8)
 print(pieces)
 
 # %% [markdown]
-# The tokenizer puts `[CLS]`{.text} in front and `[SEP]`{.text} behind. Both are tokens like any other: they ask, and they can be looked at. `seen` has a table for each of 12 heads in each of 6 layers.
+# The tokeniser puts `[CLS]`{.text} in front and `[SEP]`{.text} behind. Both are tokens like any other: they ask, and they can be looked at. `seen` has a table for each of 12 heads in each of 6 layers.
 #
 # ## The made-up numbers beside real ones {#real}
 #
@@ -321,7 +321,7 @@ for n, (found, twin, stranger) in after.items():
     print(f"{n:10}{found:11} / 24{twin:14.2f}{stranger:18.2f}")
 
 # %% [markdown]
-# Similar sentences never stop being similar. Half of the heads can go and little happens; and without any attention at all, all 24 sentences still find their twin, `after[72][0] == 24`. A count like that would have "proved" that no head is needed. What it shows is that the task is too easy: the words alone tell these pairs apart. Look at the last column, though: without attention, sentences that have nothing to do with each other look alike, `after[0][2] == 0.10` and `after[72][2] == 0.44`. So before you say what can be removed, find out what a model with nothing in it scores.
+# Similar sentences never stop being similar. Half of the heads can go and little happens; and without any attention at all, all 24 sentences still find their twin, `after[72][0] == 24`. A count like that would have "proved" that no head is needed. What it shows is that the task is too easy: the words alone tell these pairs apart. Look at the last column, though: without attention, sentences that have nothing to do with each other look alike, `after[0][2] == 0.10` and `after[72][2] == 0.44`. So before you say what can be removed, find out how well a model with nothing in it does.
 #
 # ## Why a weight is still not an explanation {#explanation}
 #
@@ -365,7 +365,7 @@ print(f"words of all sentences, correlation of ranks: {agreement:.2f}")
 #
 # ## Try it yourself {#try}
 #
-# - Set `sentence` to "on the mat sat the cat". Where does L2 H9 look from "cat" now? Expect it to be at a loss: what comes next is `[SEP]`{.text}.
+# - Set `sentence` to "on the mat sat the cat". Where does L2 H9 look from "cat" now? Expect it to have nowhere to look: what comes next is `[SEP]`{.text}.
 # - Cut `[CLS]`{.text} in one layer at a time (call the layers yourself, as `vectors_without` does). In which layer does it hurt most?
 # - Compare your own sentences: `python -m headwise.models.minilm similar "..." "..."`{.text}. "nobody came" and "everybody came" are closer than you'd like.
 #

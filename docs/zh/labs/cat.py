@@ -365,7 +365,7 @@ print(f"所有句子里的词，名次的相关系数：{agreement:.2f}")
 #
 # ## 自己试试 {#try}
 #
-# - 把 `sentence` 改成 "on the mat sat the cat"。这时 L2 H9 从 cat 看哪里？预计它会没了着落：下一个是 `[SEP]`{.text}。
+# - 把 `sentence` 改成“on the mat sat the cat”。这时 L2 H9 从 cat 看哪里？预计它会没了着落：下一个是 `[SEP]`{.text}。
 # - 每次只在一层里切掉 `[CLS]`{.text}（像 `vectors_without` 那样自己调用各层）。在哪一层伤得最重？
 # - 比较你自己的句子：`python -m headwise.models.minilm similar "..." "..."`{.text}。nobody came 和 everybody came 比你希望的更接近。
 #
