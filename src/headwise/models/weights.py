@@ -219,6 +219,6 @@ def _put(new: Path, place: Path) -> None:
             raise
         try:
             find(place.name)  # another process was faster
-        except ValueError:
+        except (FileNotFoundError, ValueError):
             place.rename(new.with_name("broken"))
             new.rename(place)
