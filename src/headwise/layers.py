@@ -9,6 +9,7 @@ from headwise._check import (
     check_input,
     check_kind,
     check_mask,
+    check_positive,
     check_tensor,
     check_widths,
 )
@@ -24,13 +25,16 @@ class Residual(nn.Module):
     writes both as x = residual.leave(x, f(residual.enter(x))).
     """
 
-    def __init__(self, d_model: int, *, dropout: float = 0.1, norm_first: bool = False) -> None:
+    def __init__(
+        self, d_model: int, *, dropout: float = 0.1, norm_first: bool = False, eps: float = 1e-5
+    ) -> None:
         super().__init__()
         check_widths(d_model=d_model)
         check_dropout(dropout)
         check_flags(norm_first=norm_first)
+        check_positive(eps=eps)
         self.d_model, self.norm_first = int(d_model), norm_first
-        self.norm = nn.LayerNorm(self.d_model)
+        self.norm = nn.LayerNorm(self.d_model, eps=eps)
         self.dropout = nn.Dropout(dropout)
 
     def enter(self, x: Tensor) -> Tensor:
@@ -81,6 +85,7 @@ class EncoderLayer(nn.Module):
             network and of what each sublayer adds.
         activation: "relu" or "gelu".
         norm_first: pre-LN; otherwise post-LN.
+        eps: what the norms add to the variance; BERT's add less than PyTorch's.
     """
 
     def __init__(
@@ -92,14 +97,16 @@ class EncoderLayer(nn.Module):
         dropout: float = 0.1,
         activation: str = "relu",
         norm_first: bool = False,
+        eps: float = 1e-5,
     ) -> None:
         super().__init__()
         check_layer(d_model, num_heads, d_ff, dropout, activation, norm_first)
+        check_positive(eps=eps)
         self.d_model, self.num_heads = int(d_model), int(num_heads)
         self.attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
         self.feed_forward = FeedForward(d_model, d_ff, dropout=dropout, activation=activation)
-        self.residual_1 = Residual(d_model, dropout=dropout, norm_first=norm_first)
-        self.residual_2 = Residual(d_model, dropout=dropout, norm_first=norm_first)
+        self.residual_1 = Residual(d_model, dropout=dropout, norm_first=norm_first, eps=eps)
+        self.residual_2 = Residual(d_model, dropout=dropout, norm_first=norm_first, eps=eps)
 
     def forward(
         self,
@@ -170,7 +177,7 @@ class LayerCache:
 class DecoderLayer(nn.Module):
     """Causal self-attention, attention to the encoder's memory, then the feed-forward network.
 
-    The arguments are those of EncoderLayer.
+    The arguments are those of EncoderLayer, but for eps.
     """
 
     def __init__(

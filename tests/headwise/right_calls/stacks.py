@@ -46,7 +46,7 @@ RIGHT: Table = {
     "convert.head_count": lambda: Call(convert.head_count, {"module": mha()}),
     "layers.DecoderLayer": lambda: Call(layers.DecoderLayer, LAYER),
     "layers.DecoderLayer.forward": decoder_layer,
-    "layers.EncoderLayer": lambda: Call(layers.EncoderLayer, LAYER),
+    "layers.EncoderLayer": lambda: Call(layers.EncoderLayer, {**LAYER, "eps": 1e-12}),
     "layers.EncoderLayer.forward": lambda: of(
         layers.EncoderLayer(8, 2), x=X, mask=SEEN, is_causal=False, need_weights=False
     ),
@@ -56,7 +56,7 @@ RIGHT: Table = {
         layers.LayerCache().update, {"other": layers.LayerCache()}
     ),
     "layers.Residual": lambda: Call(
-        layers.Residual, {"d_model": 8, "dropout": 0.1, "norm_first": True}
+        layers.Residual, {"d_model": 8, "dropout": 0.1, "norm_first": True, "eps": 1e-12}
     ),
     "layers.Residual.enter": lambda: of(layers.Residual(8, norm_first=True), "enter", x=X),
     "layers.Residual.leave": lambda: of(layers.Residual(8), "leave", x=X, change=X),
