@@ -36,7 +36,7 @@ from headwise import (
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, decoders, pictures, stacks, tiled, tools
+from right_calls import blocks, decoders, pictures, published, stacks, tiled, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -61,7 +61,10 @@ RECORDS |= {"cache.CachedLayer"}  # a protocol
 MODULES += decoders.MODULES
 RIGHT |= decoders.RIGHT
 RECORDS |= decoders.RECORDS
-COMMANDS = {"data_parallel.main", "timing.main", "translator.main"}
+MODULES += published.MODULES
+RIGHT |= published.RIGHT
+RECORDS |= published.RECORDS
+COMMANDS = {"data_parallel.main", "minilm.main", "timing.main", "translator.main"}
 
 
 def public(module: ModuleType) -> dict[str, Callable[..., Any]]:
