@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from headwise._check import check_kind, show
+from headwise.models._files import wrong_file
 
 BLOCK = 32  # numbers that are quantised together
 Value = int | float | bool | str | list[int] | list[float] | list[bool] | list[str]
@@ -38,7 +39,8 @@ def _as_q4_1(data: Tensor) -> Tensor:
     the second half in its high bits.
     """
     blocks = data.view(-1, 20)
-    scale, least = blocks[:, :4].contiguous().view(torch.float16).float().split(1, dim=1)
+    shared = blocks[:, :4].contiguous().view(torch.float16).float()  # (blocks, 2)
+    scale, least = shared[:, :1], shared[:, 1:]
     low, high = blocks[:, 4:] & 15, blocks[:, 4:] >> 4  # (blocks, 16)
     steps = torch.cat((low, high), dim=1)  # (blocks, 32)
     return scale * steps + least
@@ -105,11 +107,13 @@ class GGUF:
 
     def _read_header(self) -> None:
         if self._bytes[:4] != b"GGUF":
-            raise self._wrong(f"begins with {self._bytes[:4]!r}", "b'GGUF', as GGUF files do")
+            raise wrong_file(
+                self.path, f"begins with {self._bytes[:4]!r}", "b'GGUF', as GGUF files do"
+            )
         self._at = 4
         version, tensors, entries = self._numbers("IQQ")
         if version != 3:
-            raise self._wrong(f"is of version {version}", "GGUF version 3")
+            raise wrong_file(self.path, f"is of version {version}", "GGUF version 3")
         self.metadata: dict[str, Value] = {}
         for _ in range(entries):
             key = self._string()
@@ -118,15 +122,15 @@ class GGUF:
         found = [self._entry() for _ in range(tensors)]
         align = self.metadata.get("general.alignment", 32)
         if type(align) is not int or align <= 0 or align % 8:
-            raise self._wrong(f"has an alignment of {align!r}", "a multiple of 8")
+            raise wrong_file(self.path, f"has an alignment of {align!r}", "a multiple of 8")
         start = -(-self._at // align) * align
         self.places: dict[str, Place] = {}
         for name, shape, kept, offset in found:
             size = math.prod(shape) // kept.numbers * kept.size
             if offset % align:
-                raise self._wrong(f"has {name} at {offset}", f"a multiple of {align}")
+                raise wrong_file(self.path, f"has {name} at {offset}", f"a multiple of {align}")
             if start + offset + size > len(self._bytes):
-                raise self._wrong(f"ends before {name} does", "a whole GGUF file")
+                raise wrong_file(self.path, f"ends before {name} does", "a whole GGUF file")
             self.places[name] = Place(shape, kept, start + offset, size)
 
     def _entry(self) -> tuple[str, tuple[int, ...], Kind, int]:
@@ -134,22 +138,22 @@ class GGUF:
         name = self._string()
         (rank,) = self._numbers("I")
         if not 1 <= rank <= 4:
-            raise self._wrong(f"has {name} of {rank} axes", "1 to 4")
+            raise wrong_file(self.path, f"has {name} of {rank} axes", "1 to 4")
         shape = self._numbers(f"{rank}Q")[::-1]  # the axis whose numbers are neighbours comes first
         kind, offset = self._numbers("IQ")
         if kind not in KINDS:
             known = ", ".join(f"{number} ({one.name})" for number, one in KINDS.items())
-            raise self._wrong(f"keeps {name} in type {kind}", f"one of the types {known}")
+            raise wrong_file(self.path, f"keeps {name} in type {kind}", f"one of the types {known}")
         if 0 in shape or shape[-1] % KINDS[kind].numbers:
             expected = f"rows of {KINDS[kind].numbers} numbers or a multiple of that"
-            raise self._wrong(f"has {name} of shape {show(shape)}", expected)
+            raise wrong_file(self.path, f"has {name} of shape {show(shape)}", expected)
         return name, shape, KINDS[kind], offset
 
     def _value(self, kind: int) -> int | float | bool | str:
         if kind == STRING:
             return self._string()
         if kind not in SCALARS:
-            raise self._wrong(f"has a value of type {kind}", "one of the types of GGUF")
+            raise wrong_file(self.path, f"has a value of type {kind}", "one of the types of GGUF")
         value: int | float | bool = self._numbers(SCALARS[kind])[0]
         return value
 
@@ -158,7 +162,9 @@ class GGUF:
         if kind in SCALARS:
             return list(self._numbers(f"{length}{SCALARS[kind]}"))
         if kind != STRING:
-            raise self._wrong(f"has an array of values of type {kind}", "numbers or strings")
+            raise wrong_file(
+                self.path, f"has an array of values of type {kind}", "numbers or strings"
+            )
         return [self._string() for _ in range(length)]
 
     def _string(self) -> str:
@@ -166,7 +172,7 @@ class GGUF:
         try:
             return self._take(length).decode()
         except UnicodeDecodeError:
-            raise self._wrong("has a string that is not UTF-8", "one that is") from None
+            raise wrong_file(self.path, "has a string that is not UTF-8", "one that is") from None
 
     def _numbers(self, kinds: str) -> tuple[Any, ...]:
         """The next few numbers; in the file, the lowest byte of each comes first."""
@@ -179,7 +185,7 @@ class GGUF:
     def _take(self, size: int) -> bytes:
         """The next so many bytes, of which the file may have fewer than it says."""
         if self._at + size > len(self._bytes):
-            raise self._wrong("ends within its header", "a whole GGUF file")
+            raise wrong_file(self.path, "ends within its header", "a whole GGUF file")
         self._at += size
         return self._bytes[self._at - size : self._at]
 
@@ -187,10 +193,7 @@ class GGUF:
         """The numbers of one tensor, in single precision."""
         check_kind("name", name, str)
         if name not in self.places:
-            raise self._wrong(f"has no {name}", "one that has")
+            raise ValueError(f"name: got {name!r}, expected a tensor of {self.path}")
         shape, kind, start, size = self.places[name]
         data = torch.frombuffer(self._bytes, dtype=torch.uint8, count=size, offset=start)
         return kind.read(data).reshape(shape)
-
-    def _wrong(self, got: str, expected: str) -> ValueError:
-        return ValueError(f"path: got {self.path}, which {got}, expected {expected}")
