@@ -44,8 +44,8 @@ BERT = [
     *_plain(
         {
             "embeddings.word_embeddings": "embedding",
-            "embeddings.position_embeddings": "position_embedding",
-            "embeddings.token_type_embeddings": "segment_embedding",
+            "embeddings.position_embeddings": "positions",
+            "embeddings.token_type_embeddings": "segments",
         }
     ),
     *_linear("embeddings.LayerNorm", "norm"),
