@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from headwise._check import check_each, check_kind, check_tensor, show
+from headwise._check import check_each, check_kind, check_tensor, kind, show
 from headwise.rotary import Layout
 
 
@@ -137,12 +137,36 @@ def renamed(tensors: Mapping[str, Tensor], names: Sequence[Name]) -> dict[str, T
         if general not in rows:
             raise ValueError(f"tensors: got {theirs}, expected names such as {names[0].theirs}")
         name = rows[general]
+        if not 1 + name.transposed <= tensor.dim() <= 2:
+            raise ValueError(f"tensors: got {theirs} of {tensor.dim()} axes, expected a matrix")
         tensor = tensor.mT if name.transposed else tensor
-        if tensor.dim() not in (1, 2) or tensor.size(0) % len(name.ours):
+        if tensor.size(0) % len(name.ours):
             raise ValueError(f"tensors: got {theirs} of shape {show(tensor.shape)}, expected rows")
         for ours, part in zip(name.ours, tensor.chunk(len(name.ours)), strict=True):
             found[ours.replace("{i}", number)] = part
     return found
+
+
+def table(model: str) -> str:
+    """The names of one of NAMES as lines: theirs, ours, and what else changes.
+
+    A bias goes where its weight goes.
+    """
+    if model not in NAMES:
+        error = ValueError if isinstance(model, str) else TypeError
+        raise error(f"model: got {kind(model)}, expected one of {sorted(NAMES)}")
+    rows = []
+    for name in NAMES[model]:
+        if name.theirs.endswith(".weight"):
+            turned = [f"rows for {LAYOUTS[model]}"] if model in LAYOUTS else []
+            changes = ["transposed"] * name.transposed + ["packed"] * (len(name.ours) > 1)
+            changes += turned if name.ours[0].endswith(("W_q.weight", "W_k.weight")) else []
+            first, *others = (one.removesuffix(".weight") for one in name.ours)
+            ours = " ".join((first, *(other.rpartition(".")[2] for other in others)))
+            rows.append((name.theirs.removesuffix(".weight"), ours, ", ".join(changes)))
+    wide = [max(len(row[i]) for row in rows) for i in range(2)]
+    lines = (f"{a:{wide[0]}}  {b:{wide[1]}}  {c}".rstrip() for a, b, c in rows)
+    return "\n".join(lines)
 
 
 def _without_number(name: str) -> tuple[str, str]:

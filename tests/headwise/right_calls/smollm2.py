@@ -58,6 +58,7 @@ RIGHT: Table = {
             "names": published_names.LLAMA,
         },
     ),
+    "published_names.table": lambda: Call(published_names.table, {"model": "Llama"}),
     "smollm2.read": lambda: Call(smollm2.read, {"path": path()}),
     "smollm2.write": lambda: asked(
         "write",
