@@ -38,9 +38,10 @@ site: .venv/ready .venv/weights
 	@echo "== Building the site"
 	$(BIN)/mkdocs build --strict
 
-bench: .venv/browser
+bench: .venv/browser .venv/weights
 	$(BIN)/python bench/attention.py
 	$(BIN)/python bench/generation.py
+	$(BIN)/python bench/smollm2.py
 	$(BIN)/python bench/site.py
 	$(BIN)/python bench/workshop.py
 

@@ -78,7 +78,8 @@ class Writer(nn.Module):
         """What `generate` writes after one prompt, each token as soon as it is chosen."""
         self._check_writing([], max_new, choice, eos, use_cache)
         self._check_prompt("prompt", prompt, max_new)
-        check_kind("generator", generator, torch.Generator, NoneType)
+        expected = "a torch.Generator or None"
+        check_kind("generator", generator, torch.Generator, NoneType, expected=expected)
         columns = self._columns([prompt], max_new, choice, eos, use_cache, generator)
         return (int(column) for column in columns)
 

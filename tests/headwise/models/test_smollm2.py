@@ -1,5 +1,7 @@
 """SmolLM2's code on small made-up files: read, written on from, looked into, refused."""
 
+import runpy
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -354,3 +356,13 @@ def test_an_interruption_ends_quietly(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(smollm2, "load", interrupted)
     assert run(tmp_path, "the") == 130
+
+
+def test_the_module_is_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["smollm2", "", "--folder", str(tmp_path)])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(smollm2.__file__), run_name="__main__")
+    assert end.value.code == 2
+    assert "expected some" in capsys.readouterr().err
