@@ -162,7 +162,7 @@ texts = [
 batch = torch.tensor([loaded.tokens.encode(text)[:48] for text in texts])  # (6, 48)
 losses = {}
 for bug, change in bugs.items():
-    logits = logits_of(batch, 8, **change)[:, :-1]  # (6, 47, vocab)
+    logits = logits_of(batch, 8, **change)[:, :-1]  # (6, 47, 49152)
     losses[bug] = F.cross_entropy(logits.mT, batch[:, 1:], reduction="none")  # (6, 47)
 loss = {bug: each.mean().item() for bug, each in losses.items()}
 price = {bug: (each - losses["right"]).mean(dim=1) for bug, each in losses.items()}
