@@ -45,7 +45,6 @@ def shared(x):
     return x.repeat_interleave(3, dim=1)
 
 
-@torch.inference_mode()
 def logits_of(
     tokens,
     prompt,
@@ -167,10 +166,9 @@ for bug, change in bugs.items():
 loss = {bug: each.mean().item() for bug, each in losses.items()}
 price = {bug: (each - losses["right"]).mean(dim=1) for bug, each in losses.items()}
 
-with torch.inference_mode():
-    x = model.embedding(batch)  # (6, 48, 576)
-    for block in model.blocks[:10]:
-        x = block(x)
+x = model.embedding(batch)  # (6, 48, 576)
+for block in model.blocks[:10]:
+    x = block(x)
 off_centre = (x.mean(-1).abs() / x.square().mean(-1).sqrt()).mean().item()
 
 # %%
