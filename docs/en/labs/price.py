@@ -179,7 +179,7 @@ for bug, each in price.items():
 # %% [markdown]
 # The second column is the price, on average over the six texts; least and most are the texts that it's lowest and highest for.
 #
-# - **The order of sharing costs everything.** Each query head looks at the keys of another group, and the model knows less than somebody who guesses evenly: `loss["repeat"] > math.log(model.vocab)`.
+# - **The order of sharing costs everything.** Each query head looks at the keys of another group, and the model knows less than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
 # - **The wrong layout of RoPE, and turned values,** raise no error, and they cost something in every single text: `min(price["layout"].min(), price["values"].min()) > 0.2`.
 # - **The mean costs next to nothing:** `loss["mean"] < loss["right"] + 0.2`. The vectors inside this model have a mean close to 0, compared with their size, `off_centre < 0.05`, so subtracting it hardly changes them. You'd find that bug by comparing with a reference, not by looking at the loss.
 # - **Not seeing itself** is cheap too, `loss["not itself"] < loss["right"] + 0.5`: what a token is still arrives through the residual connection.
@@ -240,7 +240,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
 #
 # - Put your own text into `texts`{.text}. Expect other losses, but the same bugs among the dearest.
 # - Make the window 32. Expect it to be cheaper, since the first token now leaves it later.
-# - Put two bugs in at once. Don't expect the prices to add up.
+# - Put several bugs in at once. Don't expect the prices to add up.
 #
 # ## Where next {#next}
 #
