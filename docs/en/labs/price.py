@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. Of each it reads 48 tokens, and the loss is what it pays per token for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost ln 49 152, about 10.8.
+# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. Of each it reads 48 tokens, and the loss is what it pays per token for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost about 10.8.
 
 # %%
 texts = [
