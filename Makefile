@@ -42,6 +42,7 @@ bench: .venv/browser .venv/weights
 	$(BIN)/python bench/attention.py
 	$(BIN)/python bench/generation.py
 	$(BIN)/python bench/models.py
+	$(BIN)/python bench/smollm2.py
 	$(BIN)/python bench/site.py
 	$(BIN)/python bench/workshop.py
 

@@ -1,7 +1,8 @@
 """Writing on from a prompt: in batches of unequal prompts, with a cache, or by beam search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from types import NoneType
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +32,6 @@ class Writer(nn.Module):
     hidden: Callable[..., Tensor]
     new_cache: Callable[..., list[KeyValueCache]]
 
-    @torch.inference_mode()
     def generate(
         self,
         prompts: Sequence[Sequence[int]],
@@ -61,6 +61,39 @@ class Writer(nn.Module):
         self._check_writing(prompts, max_new, choice, eos, use_cache)
         if not max_new or not prompts:
             return [[] for _ in prompts]
+        written = list(self._columns(prompts, max_new, choice, eos, use_cache, generator))
+        rows = torch.stack(written, dim=1).tolist()  # one list for each text
+        return [[token for token in row if token >= 0] for row in rows]
+
+    def stream(
+        self,
+        prompt: Sequence[int],
+        max_new: int,
+        *,
+        choice: Choice = GREEDY,
+        eos: int = -1,
+        use_cache: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> Iterator[int]:
+        """What `generate` writes after one prompt, each token as soon as it is chosen."""
+        self._check_writing([], max_new, choice, eos, use_cache)
+        self._check_prompt("prompt", prompt, max_new)
+        expected = "a torch.Generator or None"
+        check_kind("generator", generator, torch.Generator, NoneType, expected=expected)
+        columns = self._columns([prompt], max_new, choice, eos, use_cache, generator)
+        return (int(column) for column in columns)
+
+    @torch.inference_mode()
+    def _columns(
+        self,
+        prompts: Sequence[Sequence[int]],
+        max_new: int,
+        choice: Choice,
+        eos: int,
+        use_cache: bool,
+        generator: torch.Generator | None,
+    ) -> Iterator[Tensor]:
+        """The next token of every text, (batch,), again and again; -1 once a text has ended."""
         model, device = without_dropout(self), self.embedding.weight.device
         longest = max(map(len, prompts))
         end = longest + max_new
@@ -92,9 +125,9 @@ class Writer(nn.Module):
             if eos >= 0:
                 tokens[:, t].masked_fill_(~is_open, -1)
                 is_open = is_open & (chosen != eos)
-                if not is_open.any():
-                    break
-        return [[token for token in row if token >= 0] for row in tokens[:, longest:].tolist()]
+            yield tokens[:, t]
+            if eos >= 0 and not is_open.any():
+                break
 
     @torch.inference_mode()
     def beam_search(

@@ -1,7 +1,9 @@
 """The decoder-only model and its parts give what the library `transformers` gives.
 
-Both hold the same random weights. The library is imported by the one fixture here, because that
-takes seconds; the tests that need it are all in this file.
+Both hold the same random weights, no two alike, which get their names here from
+headwise.models.published_names: so this proves each name of GPT-2 and Llama as well. The library
+is imported by the one fixture here, because that takes seconds; the tests that need it are all in
+this file.
 """
 
 from collections.abc import Callable
@@ -22,6 +24,8 @@ from headwise.choosing import (
 )
 from headwise.decoder_only import DecoderOnly
 from headwise.feed_forward import SwiGLU
+from headwise.models import published_names
+from headwise.models.published_names import renamed
 from headwise.rms_norm import RMSNorm
 
 VOCAB, WIDTH, HEADS, LAYERS = 23, 16, 4, 2
@@ -58,26 +62,7 @@ def gpt2(library: ModuleType) -> tuple[DecoderOnly, nn.Module]:
     )
     theirs = shaken(library.GPT2LMHeadModel(config).double())
     ours = DecoderOnly.gpt2_like(VOCAB, WIDTH, HEADS, LAYERS, max_len=32).double().eval()
-    state = theirs.state_dict()
-    weights = {
-        "embedding.weight": state["transformer.wte.weight"],
-        "position_embedding.weight": state["transformer.wpe.weight"],
-        "W_vocab.weight": state["lm_head.weight"],
-        "norm.weight": state["transformer.ln_f.weight"],
-        "norm.bias": state["transformer.ln_f.bias"],
-    }
-    for i in range(LAYERS):
-        block, there = f"blocks.{i}", f"transformer.h.{i}"
-        for end in ("weight", "bias"):  # a Conv1D of theirs is a Linear lying on its side
-            attention = state[f"{there}.attn.c_attn.{end}"].t().chunk(3)
-            for letter, part in zip("qkv", attention, strict=True):
-                weights[f"{block}.attention.W_{letter}.{end}"] = part
-            weights[f"{block}.attention.W_o.{end}"] = state[f"{there}.attn.c_proj.{end}"].t()
-            weights[f"{block}.feed_forward.W_1.{end}"] = state[f"{there}.mlp.c_fc.{end}"].t()
-            weights[f"{block}.feed_forward.W_2.{end}"] = state[f"{there}.mlp.c_proj.{end}"].t()
-            weights[f"{block}.norm_1.{end}"] = state[f"{there}.ln_1.{end}"]
-            weights[f"{block}.norm_2.{end}"] = state[f"{there}.ln_2.{end}"]
-    ours.load_state_dict(weights)
+    ours.load_state_dict(renamed(theirs.state_dict(), published_names.GPT2))
     return ours, theirs
 
 
@@ -99,25 +84,7 @@ def llama(library: ModuleType) -> tuple[DecoderOnly, nn.Module]:
     ours = DecoderOnly.llama_like(
         VOCAB, WIDTH, HEADS, LAYERS, num_kv_heads=2, d_ff=40, theta=500.0
     ).eval()
-    names = (
-        ("model.embed_tokens.", "embedding."),
-        ("model.layers.", "blocks."),
-        ("model.norm.", "norm."),
-        ("lm_head.", "W_vocab."),
-        ("self_attn.", "attention."),
-        *((f"{letter}_proj.", f"W_{letter}.") for letter in "qkvo"),
-        ("mlp.gate_proj.", "feed_forward.W_gate."),
-        ("mlp.up_proj.", "feed_forward.W_1."),
-        ("mlp.down_proj.", "feed_forward.W_2."),
-        ("input_layernorm.", "norm_1."),
-        ("post_attention_layernorm.", "norm_2."),
-    )
-    weights = {}
-    for name, weight in theirs.state_dict().items():
-        for there, here in names:
-            name = name.replace(there, here)
-        weights[name] = weight
-    ours.load_state_dict(weights)
+    ours.load_state_dict(renamed(theirs.state_dict(), published_names.LLAMA))
     return ours, theirs
 
 

@@ -38,6 +38,27 @@ def test_unequal_prompts_give_what_each_gives_alone(options: dict[str, Any]) -> 
 
 
 @every_kind
+def test_stream_gives_what_generate_gives(options: dict[str, Any]) -> None:
+    module = model(**options)
+    for prompt in PROMPTS:
+        (expected,) = module.generate([prompt], 9)
+        assert list(module.stream(prompt, 9)) == expected
+        (ended,) = module.generate([prompt], 9, eos=expected[4])
+        assert list(module.stream(prompt, 9, eos=expected[4])) == ended == expected[: len(ended)]
+        assert list(module.stream(prompt, 0)) == []
+
+
+def test_stream_checks_before_the_first_token() -> None:
+    module = model()
+    with pytest.raises(ValueError, match="prompt: got no token, expected at least one"):
+        module.stream([], 3)
+    with pytest.raises(
+        TypeError, match=r"generator: got 'seed', expected a torch.Generator or None"
+    ):
+        module.stream([1], 3, generator="seed")  # type: ignore[arg-type]
+
+
+@every_kind
 def test_end_token_ends_its_own_text_alone(options: dict[str, Any]) -> None:
     module = model(**options)
     eos = slowly(module, PROMPTS[0], 5)[2]

@@ -1,4 +1,4 @@
-"""Files of a training: where they may go, one training at a time, and each written whole."""
+"""Files of models: what is wrong with one; where those of a training may go, written whole."""
 
 import contextlib
 import os
@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from headwise._check import check_kind
+
+
+def wrong_file(path: Path, got: str, expected: str) -> ValueError:
+    """An error that names the file, what is wrong with it and what it should have been."""
+    return ValueError(f"path: got {path}, which {got}, expected {expected}")
 
 
 def check_out(out: str | Path) -> Path:

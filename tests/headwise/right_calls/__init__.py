@@ -36,7 +36,7 @@ from headwise import (
 )
 from headwise.drawing import diagrams, plot
 from headwise.models import numerals, translator, translator_training
-from right_calls import blocks, decoders, pictures, published, stacks, tiled, tools
+from right_calls import blocks, decoders, pictures, published, smollm2, stacks, tiled, tools
 from right_calls.call import Call, Table
 
 __all__ = ["MODULES", "RIGHT", "Call", "public"]
@@ -64,7 +64,11 @@ RECORDS |= decoders.RECORDS
 MODULES += published.MODULES
 RIGHT |= published.RIGHT
 RECORDS |= published.RECORDS
+MODULES += smollm2.MODULES
+RIGHT |= smollm2.RIGHT
+RECORDS |= smollm2.RECORDS
 COMMANDS = {"data_parallel.main", "minilm.main", "timing.main", "translator.main"}
+COMMANDS |= smollm2.COMMANDS
 
 
 def public(module: ModuleType) -> dict[str, Callable[..., Any]]:

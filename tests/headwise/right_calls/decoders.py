@@ -67,6 +67,13 @@ def written(method: Callable[[], Callable[..., object]]) -> Callable[[], Call]:
     )
 
 
+def streamed() -> Call:
+    call = written(lambda: model().stream)()
+    arguments = {"prompt": [3, 4], **call.arguments}
+    del arguments["prompts"]
+    return Call(call.function, arguments)
+
+
 def searched(method: Callable[[], Callable[..., object]]) -> Callable[[], Call]:
     return lambda: Call(
         method(),
@@ -150,6 +157,7 @@ RIGHT: Table = {
     "generation.Writer": lambda: Call(generation.Writer, {}),
     "generation.Writer.beam_search": searched(lambda: model().beam_search),
     "generation.Writer.generate": written(lambda: model().generate),
+    "generation.Writer.stream": streamed,
     "rms_norm.RMSNorm": lambda: Call(rms_norm.RMSNorm, {"d_model": 8, "eps": 1e-6}),
     "rms_norm.RMSNorm.forward": lambda: of(
         rms_norm.RMSNorm(8), x=X, free={"x": WHOLE - {"longer"}}
