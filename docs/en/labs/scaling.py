@@ -9,7 +9,7 @@
 #
 # ## Dot products spread with the number of dimensions {#spread}
 #
-# Take many random queries and keys, with numbers of mean 0 and variance 1, and look at their dot products for three of five numbers of dimensions $d_k$.
+# Take many random queries and keys, with numbers of mean 0 and variance 1, and multiply them for five values of $d_k$, the number of dimensions. Here are the dot products for three of these.
 
 # %%
 import math
