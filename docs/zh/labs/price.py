@@ -177,7 +177,7 @@ for bug, each in price.items():
     print(f"{loss[bug]:5.2f} {each.mean():10.2f} {each.min():7.2f} {each.max():7.2f}  {called[bug]}")
 
 # %% [markdown]
-# 第二列就是代价，是六段文本的平均；后两列是代价最低和最高的那段文本。
+# 第二列就是代价，是六段文本的平均；“最少”和“最多”是代价最低和最高的那段文本。
 #
 # - **共用的次序错了，什么都没了。** 每个查询头看的是别组的键，模型知道的比均匀乱猜还少：`loss["repeat"] > torch.tensor(model.vocab).log()`。
 # - **RoPE 的排列方式错了，或者连 V 也转了**，都不报错，而每一段文本都要多付：`min(price["layout"].min(), price["values"].min()) > 0.2`。
