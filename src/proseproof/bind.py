@@ -12,7 +12,8 @@ from proseproof import bindings, interpreter_state, language_pairs, number_words
 from proseproof.bindings import OPEN, Entry
 from proseproof.execution import SEED, Run, empty_scratch, execute, load_what_has_global_state
 from proseproof.number_counters import Counters
-from proseproof.number_guesses import RANKS, SURE, WEAK, Guess, alike, guess, is_rare
+from proseproof.number_guess_words import RANKS, SURE, WEAK, Guess
+from proseproof.number_guesses import alike, guess, is_rare
 from proseproof.number_proof import NumberProof, judged
 from proseproof.numbers import Claim
 from proseproof.page import Page
