@@ -30,8 +30,13 @@ PLAIN = frozenset(
 POINTING = frozenset(
     re.findall(r"\w+", "all other these those both first last next their our single")
 )
+GENERIC = frozenset(
+    re.findall(
+        r"\w+", "torch tensor randn print range import self len float int return model one two text"
+    )
+)
 SELECTED = re.compile(r"\b(?:last|first|next|other|the) $", re.IGNORECASE)
-ANY = re.compile(r"\bany(?=\.|\((?:torch\.|x,))")  # any.shape[1]: of any tensor or module
+ANY = re.compile(r"\bany(?=[.)]|\((?:torch\.|x,))")  # any.shape[1]: of any tensor or module
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,12 @@ class Guess:
     expression: str
     how: str
     why: str
+    late: bool = False  # to be taken only where the same words elsewhere do not help
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """The better, the less."""
+        return RANKS.index(self.how), self.late
 
 
 def singular(noun: str) -> str:
@@ -117,3 +128,29 @@ def from_names(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
                 yield Guess(name, how, noun)
             elif hasattr(value, "__len__") and not isinstance(value, type):
                 yield Guess(f"len({name})", how, noun)
+
+
+def parts_of(text: str) -> set[str]:
+    """The words in names, code or prose, one of each thing: num_heads, MultiHead → head, multi."""
+    apart = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", text)
+    words = {singular(word) for word in re.findall(r"[A-Za-z]+", apart)}
+    return {word for word in words if len(word) > 2 and word not in PLAIN | POINTING | GENERIC}
+
+
+def said(claim: Claim) -> set[str]:
+    """The words of the sentence, those of its code too."""
+    return parts_of(claim.sentence)
+
+
+def thing(claim: Claim) -> str:
+    """What a number of two or more counts, if that stands behind it: plurals only."""
+    return next((singular(noun) for noun in nouns(claim)[:1] if singular(noun) != noun.lower()), "")
+
+
+def counts(claim: Claim) -> bool:
+    """True for two heads, 4 heads: a number of things, and no factor, measure or value."""
+    value = claim.reads[0].value
+    factor = re.match(r"(?:twice|thrice|half)\b", claim.text, re.IGNORECASE)
+    times = re.match(r"\s(?:times|of (?:it|them)|%|π)", claim.unit.bare[claim.end :])
+    whole = len(claim.reads) == 1 and value == int(value) and value >= 2
+    return whole and claim.how == "is" and not factor and not times

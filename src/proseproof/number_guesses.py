@@ -10,16 +10,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proseproof.bindings import Entry
-from proseproof.number_counters import Counters
-from proseproof.number_guess_code import coded, labelled, striking
-from proseproof.number_guess_sentence import from_sentence, is_listed, what_follows
-from proseproof.number_guess_values import from_range, from_rows
+from proseproof.number_counters import Counters, printed_numbers
+from proseproof.number_guess_code import (
+    coded,
+    functions,
+    labelled,
+    line_counts,
+    listed_names,
+    literals,
+    printed_beside,
+    rounds,
+    spelled_factor,
+    striking,
+)
+from proseproof.number_guess_ratios import (
+    changed,
+    differences,
+    parts_of_pi,
+    quotients,
+    reckoned,
+)
+from proseproof.number_guess_sentence import (
+    cases,
+    farther_below,
+    from_sentence,
+    is_listed,
+    paragraph,
+    pieces_of_code,
+    stated,
+    what_follows,
+    with_printed,
+)
+from proseproof.number_guess_values import (
+    axes,
+    elements,
+    from_ends,
+    from_range,
+    from_rows,
+    how_many_are_on,
+    modules,
+    properties,
+    sizes,
+    strides,
+    where_masked,
+)
 from proseproof.number_guess_words import (
     LIKELY,
-    RANKS,
     SURE,
     WEAK,
     Guess,
@@ -38,8 +78,11 @@ if TYPE_CHECKING:
 COMPOUNDS = frozenset(
     re.findall(r"\w+", "axis dimension size argument number input part value index name entry")
 )
+COUNTED = frozenset(("line", "function", "class", "block", "case", "time", "space", "digit"))
 POINTED = re.compile(r"\b(?:all|the|these|those|as) $", re.IGNORECASE)
-DENIED = re.compile(r"(?:\b(?:not|never|no longer|nor)\b|n[’']t\b)[^,;:.]{0,12}$")
+DENIED = re.compile(
+    r"(?:\b(?:not|never|no longer|nor)\b|n[’']t\b)(?:(?!\b(?:and|but)\b)[^,;:.]){0,12}$"
+)
 HERE = "#guess"
 
 
@@ -86,7 +129,7 @@ def guess(
             if one.how == SURE:
                 break
     if (
-        not found
+        all(one.late for one in found)
         and before
         and not nouns(claim)[:1]
         and POINTED.search(claim.unit.bare[: claim.start])
@@ -95,7 +138,7 @@ def guess(
             same = [one.value for one in other.reads] == [one.value for one in claim.reads]
             if same and other.reads[0].word and nouns(other):
                 return Guess(expression, LIKELY, f"as {other.key}")
-    return min(found, key=lambda one: RANKS.index(one.how)) if found else None
+    return min(found, key=lambda one: one.rank) if found else None
 
 
 def _candidates(
@@ -109,6 +152,9 @@ def _candidates(
     yield from from_names(claim, values)
     yield from labelled(claim, counters.run)
     if elsewhere:
+        yield from rounds(claim, counters)
+        yield from functions(claim, values, counters.run)
+        yield from modules(claim, values)
         for pattern in coded(claim, counters.run) if is_rare(claim) else ():
             yield Guess(f"coded({pattern!r})", WEAK, "the code")
         return
@@ -118,3 +164,39 @@ def _candidates(
     yield from from_rows(claim, values)
     yield from from_range(claim, values)
     yield from striking(claim, values, counters)
+    for one in _more(project, claim, values, counters):
+        yield replace(one, late=one.how == WEAK)
+
+
+def _more(
+    project: Project, claim: Claim, values: dict[str, Any], counters: Counters
+) -> Iterator[Guess]:
+    """What is mostly weak, what has the better reason first."""
+    run, taken = counters.run, set(project.ledger.words)
+    yield from stated(claim)
+    yield from with_printed(claim, printed_numbers(run))
+    yield from from_ends(claim, values)
+    yield from axes(project, claim, values)
+    yield from where_masked(claim, values)
+    yield from line_counts(claim, run)
+    yield from rounds(claim, counters)
+    yield from functions(claim, values, run)
+    yield from modules(claim, values)
+    yield from cases(claim, counters)
+    yield from pieces_of_code(claim, counters)
+    yield from quotients(claim, values)
+    yield from properties(claim, values)
+    yield from strides(claim, values)
+    yield from differences(claim, values)
+    yield from spelled_factor(claim, counters)
+    yield from reckoned(claim, values)
+    yield from parts_of_pi(claim, values)
+    yield from how_many_are_on(claim, values)
+    yield from sizes(claim, values)
+    yield from changed(claim, values)
+    yield from literals(claim, counters, taken)
+    yield from printed_beside(claim, run)
+    yield from paragraph(claim, values)
+    yield from elements(claim, values)
+    yield from farther_below(claim, counters, taken)
+    yield from listed_names(claim, values, run, COUNTED | COMPOUNDS)
