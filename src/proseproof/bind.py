@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proseproof import bindings, interpreter_state, language_pairs, number_words
 from proseproof.bindings import OPEN, Entry
 from proseproof.execution import SEED, Run, empty_scratch, execute, load_what_has_global_state
 from proseproof.number_counters import Counters
-from proseproof.number_guesses import RANKS, SURE, WEAK, Guess, alike, guess, is_rare
+from proseproof.number_guess_words import LIKELY, SURE, WEAK, Guess, thing
+from proseproof.number_guesses import alike, guess, is_rare
 from proseproof.number_proof import NumberProof, judged
 from proseproof.numbers import Claim
 from proseproof.page import Page
@@ -22,6 +23,7 @@ from proseproof.report import write_whole
 
 HEAD = "# What the numbers and formulas of the prose are: expressions, evaluated beside the code.\n"
 # What says something else beside another number.
+OTHERS = re.compile(r"\bothers? $", re.IGNORECASE)
 NEARBY = re.compile(r"\b(?:items|rows|columns|listed|parts|spans|lines)\(|(?<!\w)_(?!\w)")
 
 
@@ -121,8 +123,11 @@ class Binder:
             near = index == home + 1 and own
             found = guess(self.project, self.path, claim, run, elsewhere=not near)
             far = found is not None and found.how == SURE and not self._begins_anew(claim, home)
-            if found is not None and (near or not own or far):
-                there = Guess(f"{place} {found.expression}", found.how, found.why)
+            later = found is not None and found.how == LIKELY and own and index > home + 1
+            if found is not None and later and not far:
+                found = replace(found, how=WEAK, late=True)
+            if found is not None and (near or not own or far or later):
+                there = replace(found, expression=f"{place} {found.expression}")
                 found_before = self.farther.setdefault(id(claim), [])
                 found_before.insert(0 if near and self._begins_anew(claim, home) else 99, there)
 
@@ -139,12 +144,12 @@ class Binder:
             farther = self.farther.get(id(claim), [])
             anew = self._begins_anew(claim, self.proof.home(claim.line)) if farther else False
             both = [*farther, *here] if anew else [*here, *farther]
-            best = min(both, key=lambda one: RANKS.index(one.how)) if both else None
+            best = min(both, key=lambda one: one.rank) if both else None
             self.done.guesses.append((claim, best))
         said = self._said()
         for place, (claim, best) in enumerate(self.done.guesses):
-            if best is None:
-                self.done.guesses[place] = (claim, self._as_before(claim, said))
+            if best is None or best.late:
+                self.done.guesses[place] = (claim, self._as_before(claim, said) or best)
         _write(self.project, self.numbers, self.done)
         return self.done
 
@@ -163,12 +168,36 @@ class Binder:
     def _as_before(self, claim: Claim, said: list[tuple[Claim, int, str]]) -> Guess | None:
         """What the same number of the same things is elsewhere on the page, best in its section."""
         for other, home, code in sorted(said, key=lambda one: one[0].section != claim.section):
-            if not alike(claim, other):
+            if alike(claim, other):
+                return self._as(claim, other, home, code)
+        value = claim.reads[0].value
+        others = OTHERS.search(claim.unit.bare[: claim.start]) is not None
+        near = [
+            one
+            for one in said
+            if (one[0].unit is claim.unit and one[0].start < claim.start)
+            or (others and one[0].section == claim.section and one[0].line < claim.line)
+        ]
+        if re.match(r"\stimes\b", claim.unit.bare[claim.end :]):
+            return None
+        for other, home, code in reversed(near):
+            if not (claim.reads[0].word and len(other.reads) == 1 and thing(other)):
                 continue
-            if self.sections and home != self.proof.home(claim.line):
-                code = f"{self._place(home)} {code}"
-            return Guess(code, WEAK, f"as {other.key}")
+            if others and other.reads[0].value == value + 1:
+                return self._as(claim, other, home, f"{code} - 1")
+            same = claim.sentence == other.sentence and value >= 3
+            if (
+                other.unit is claim.unit
+                and other.reads[0].value == value
+                and (same or not thing(claim))
+            ):
+                return self._as(claim, other, home, code)
         return None
+
+    def _as(self, claim: Claim, other: Claim, home: int, code: str) -> Guess:
+        if self.sections and home != self.proof.home(claim.line):
+            code = f"{self._place(home)} {code}"
+        return Guess(code, WEAK, f"as {other.key}")
 
     def _place(self, index: int) -> str:
         """How an entry names a block."""

@@ -6,6 +6,7 @@
 - `parts()`: the parts of the code in the sentence: of a shape, a list, or the arguments of a call;
 - `spans()`: the pieces of code in the sentence, or in the row of a table;
 - `lines()`: the lines of the fence that follows in the section, or else of the block;
+  `lines("forward")`: those of that function's body in the block; `lines("h = ")`: that begin so;
 - `printed(k)`: the k-th number that the block prints, the first being 1, the last −1;
 - `coded("_ * Q")`: the number that stands in the block's code where the pattern has `_`;
 - `sections("q\\d")`: the sections of the page whose anchors begin so, below its title;
@@ -152,8 +153,14 @@ class Counters:
             begin, end = 0, len(self.claim.unit.text)
         return sum(1 for _ in SPAN.finditer(self.claim.unit.text, begin, end))
 
-    def lines(self) -> int:
-        """The lines of the fence that follows in the section, or of the block."""
+    def lines(self, of: str = "") -> int:
+        """The lines of the fence that follows in the section, or of the block.
+
+        Of a function in the block, those of its body without the docstring; or the lines that
+        begin so: lines("forward"), lines("h = ").
+        """
+        if of:
+            return self._lines_of(of)
         page = self.project.page(self.path)
         heads = [one.line for one in page.headings if one.line > self.claim.line]
         fences = [(one.line, one.code) for one in page.blocks]
@@ -171,6 +178,19 @@ class Counters:
             raise Unbound("no fence follows, and there is no block")
         text = below[0][1] if below else self.run.block.code if self.run else ""
         return sum(bool(line.strip()) for line in text.splitlines())
+
+    def _lines_of(self, text: str) -> int:
+        code = self.run.block.code if self.run is not None else ""
+        lines = code.splitlines()
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.FunctionDef) and node.name == text:
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                inner = lines[body[0].lineno - 1 : body[-1].end_lineno] if body else []
+                return sum(bool(line.strip()) for line in inner)
+        found = sum(line.strip().startswith(text) for line in lines)
+        if not found:
+            raise Unbound(f"the block has no function {text}, and no line that begins so")
+        return found
 
     def printed(self, place: int) -> float:
         """A number that the block prints."""
