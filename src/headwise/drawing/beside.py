@@ -90,7 +90,8 @@ def beside(
     tables = [_texts(table, sums, whole) for table in (found, expected)]
     # Room for the names of either language, so that both get the same drawing.
     texts = [text for table in tables for row in table for text in row]
-    need = max(16.0, *(_width(text) + 3 for text in (*texts, *_both(heads, chinese))))
+    need = max(16.0, *(_width(text) + 3 for text in texts))
+    need = max(need, *(_width(name) + 7 for name in _both(heads, chinese)))
     left = max(map(_width, _both(labels, chinese))) + 8
     if left + len(heads) * need > WIDTH - 1:
         raise ValueError(
@@ -101,7 +102,7 @@ def beside(
         labels, heads = ([chinese.get(name, name) for name in names] for names in (labels, heads))
     is_level = left + 2 * len(heads) * need + GAP <= WIDTH - 1
     room = (WIDTH - 1 - left - GAP) / 2 if is_level else WIDTH - 1 - left
-    cell = min(40.0, room / len(heads))
+    cell = min(max(40.0, need), room / len(heads))
 
     names = ("said", "measured") if claim else ("wrong", "right")
     most = max(expected.abs().max().item(), found.nan_to_num().abs().max().item()) or 1.0
