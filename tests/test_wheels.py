@@ -161,6 +161,7 @@ def test_headwise_asks_for_torch_alone(wheels: dict[str, Wheel]) -> None:
     assert asked == {
         "torch",
         'matplotlib; extra == "drawing"',
+        'safetensors; extra == "models"',
         'triton; sys_platform == "linux" and extra == "kernels"',
     }
     assert wheels["headwise"].entry_points == ""
