@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from right_calls import MODULES, public
+from right_calls import MODULES, public, published
 from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
@@ -27,6 +27,7 @@ from headwise.heads import fold_heads, merge_heads, share_heads, split_heads, un
 from headwise.kernels import triton_attention
 from headwise.latent import LatentAttention
 from headwise.layers import DecoderLayer, EncoderLayer, Residual
+from headwise.models.minilm import MiniLM
 from headwise.positional import LearnedPositions, SinusoidalPositions
 from headwise.rms_norm import RMSNorm
 from headwise.rotary import Rotary, halves_to_pairs, pairs_to_halves
@@ -201,6 +202,11 @@ CASES = {
     "RMSNorm": Case(lambda: RMSNorm(8), x, ONE),
     "SwiGLU": Case(lambda: SwiGLU(8), x, ONE),
     "Block": Case(lambda: Block(MultiHeadAttention(8, 2)), x, ONE),
+    "MiniLM": Case(
+        lambda: MiniLM(published.WORDS, **published.SIZES | {"max_len": 20}),
+        lambda n: tokens(n)[:1],
+        ONE,
+    ),
     "DecoderOnly": Case(lambda: decoder(num_kv_heads=1), lambda n: tokens(n)[:1], ONE),
     "DecoderOnly, learned": Case(
         lambda: decoder(positions="learned", norm="layer", activation="gelu", tied=False),

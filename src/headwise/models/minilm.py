@@ -140,8 +140,7 @@ class MiniLM(nn.Module):
             length = tokens.size(1)
             check_mask(mask, (len(tokens), self.num_heads, length, length), self.embedding.weight)
         real = (tokens != self.pad)[:, None, None]  # (batch, 1, 1, seq_len)
-        if not real.all():
-            mask = combine(mask, real)
+        mask = combine(mask, real)
 
         x = self.embedding(tokens) + self.segments.weight[0]  # (batch, seq_len, d_model)
         x = self.norm(self.positions(x))

@@ -152,9 +152,9 @@ def table(model: str) -> str:
 
     A bias goes where its weight goes.
     """
+    check_kind("model", model, str, expected=f"one of {sorted(NAMES)}")
     if model not in NAMES:
-        error = ValueError if isinstance(model, str) else TypeError
-        raise error(f"model: got {kind(model)}, expected one of {sorted(NAMES)}")
+        raise ValueError(f"model: got {kind(model)}, expected one of {sorted(NAMES)}")
     rows = []
     for name in NAMES[model]:
         if name.theirs.endswith(".weight"):

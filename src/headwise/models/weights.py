@@ -94,12 +94,12 @@ def find(name: str, folder: str | Path | None = None) -> Path:
         return place
     check_kind("folder", folder, str, Path, expected="a path")
     if "\0" in str(folder) or not os.path.isdir(folder):
-        raise FileNotFoundError(
+        raise ValueError(
             f"folder: got {str(folder)!r}, expected a folder with {' and '.join(package.needs)}"
         )
     for pattern in package.needs:
         if not any(file.is_file() for file in Path(folder).glob(pattern)):
-            raise FileNotFoundError(f"{folder}: has no {pattern}, expected one for {name}")
+            raise ValueError(f"folder: {folder}: has no {pattern}, expected one for {name}")
     return Path(folder)
 
 
