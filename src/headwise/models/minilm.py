@@ -149,7 +149,7 @@ class MiniLM(nn.Module):
             x = layer(x, mask, need_weights=need_weights)
             if need_weights:
                 x, seen = x
-                weights.append(seen)  # (batch, num_heads, seq_len, seq_len)
+                weights.append(seen)
                 states.append(x)
         return Seen(states, weights) if need_weights else x
 
