@@ -51,6 +51,7 @@ class Comment:
     dims: ast.Tuple | None
     value: Value | None = None
     ran: bool = False
+    held: dict[Any, dict[str, int]] = field(default_factory=dict)  # what it was right for
 
     @functools.cached_property
     def nested(self) -> bool:
@@ -66,6 +67,19 @@ class Comment:
             for one in shapes
             if isinstance(one, ast.Tuple)
         ]
+
+    def bound(
+        self, dims: ast.Tuple, shape: tuple[int, ...], sizes: dict[str, int]
+    ) -> dict[str, int]:
+        """The names that the comparison binds; a line in a loop makes the same shape each time."""
+        key = dims, shape, *sizes.items()
+        try:
+            return self.held[key]
+        except (KeyError, TypeError):  # TypeError: a size that is still a symbol
+            new = agree(dims, shape, sizes)
+        with contextlib.suppress(TypeError):
+            self.held[key] = new
+        return new
 
 
 @dataclass
@@ -99,19 +113,20 @@ watches: list[Watch] = []
 
 def _sizes(names: list[str], bindings: dict[str, int], frame: FrameType) -> dict[str, int]:
     """Sizes by name: from a call's bindings, its variables, `self`, and the globals."""
-    variables = frame.f_locals
-    owner = variables.get("self")
-    found = {}
-    for name in names:
-        for value in (
-            bindings.get(name),
-            variables.get(name),
-            None if owner is None else getattr(owner, name, None),
-            frame.f_globals.get(name),
-        ):
-            if type(value) is int:
-                found[name] = value
-                break
+    found = {name: bindings[name] for name in names if type(bindings.get(name)) is int}
+    if len(found) < len(names):  # a frame's variables are slow to come by
+        variables = frame.f_locals
+        owner = variables.get("self")
+        for name in names:
+            for value in (
+                found.get(name),
+                variables.get(name),
+                None if owner is None else getattr(owner, name, None),
+                frame.f_globals.get(name),
+            ):
+                if type(value) is int:
+                    found[name] = value
+                    break
     return found
 
 
@@ -156,9 +171,8 @@ def _check_shapes(comment: Comment, value: Any, bindings: dict[str, int], frame:
         shape = one if _is_shape(one) else getattr(one, "shape", None)
         if shape is None:
             raise ShapeError(f"{comment.text}: a {type(one).__name__} has no shape")
-        shape = tuple(shape)
         sizes = _sizes(names, bindings, frame)
-        new = agree(dims, shape, sizes)
+        new = comment.bound(dims, tuple(shape), sizes)
         bindings.update(new)
         for watch in watches:
             if watch.path == comment.path:
