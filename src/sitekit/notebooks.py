@@ -88,7 +88,7 @@ def for_readers(notebook: Notebook, page: str, repository: str) -> str:
 
 def _install(code: list[str], repository: str) -> str:
     """The first cell: what the others need, unless it is there."""
-    needed = {"headwise": f"headwise[drawing] @ git+{repository}"}
+    needed = {"headwise": f"headwise[drawing,models] @ git+{repository}"}
     if any("proseproof" in one for one in code):
         needed["proseproof"] = f"proseproof @ git+{repository}#subdirectory=src/proseproof"
     lines = ["try:", f"    import {', '.join(needed)}", "except ImportError:"]

@@ -48,7 +48,7 @@ def test_page_becomes_a_notebook_whose_cells_are_its_blocks() -> None:
     kinds, texts = zip(*cells(PAGE), strict=True)
     assert kinds == ("code", "markdown", "code", "markdown", "code", "markdown")
     install, first, block, folded, inside, last = texts
-    assert '%pip install -q "headwise[drawing] @ git+https://github.com/a/b"' in install
+    assert '%pip install -q "headwise[drawing,models] @ git+https://github.com/a/b"' in install
     assert first == (
         "# A title\n\nSee [this](https://site.org/en/other.html#part), `(2, 3)` "
         "and ![a figure](https://site.org/assets/a.svg)."
