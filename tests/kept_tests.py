@@ -113,21 +113,25 @@ class KeptTests:
         node.workerinput["keeps_tests"] = self.active
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
         """Leave out what stands."""
         if not self.active:
             return
-        left = []
+        left, stand = [], []
         for item in items:
             key, before = self.key(item), self.kept.get(item.nodeid)
             if key and key == before and not self.again:
-                self.stand += 1
+                stand.append(item)
                 continue
             self.changed += bool(before and not self.again)
             if key:
                 item.user_properties.append(("kept under", key))
             left.append(item)
-        items[:] = left
+        items[:], self.stand = left, len(stand)
+        if stand:  # what no test of this run reaches may be reached by one of these
+            config.hook.pytest_deselected(items=stand)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what passed, from its beginning to its end."""
@@ -144,7 +148,8 @@ class KeptTests:
         self.stand, self.changed = output.get("kept tests", (self.stand, self.changed))
         coverage = node.config.pluginmanager.getplugin("_cov")
         if self.stand and coverage is not None:
-            coverage.options.cov_fail_under = 0  # asked for where everything runs, as in CI
+            # Asked for where everything runs, as in CI.
+            coverage.options.cov_fail_under, coverage.options.cov_report = 0, {}
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep what passed, and what stands."""

@@ -137,6 +137,30 @@ def test_what_may_depend_on_a_change_runs_anew(project: Project) -> None:
     assert project.run() == set()
 
 
+def test_run_is_not_blamed_for_what_standing_tests_reach(project: Project) -> None:
+    """A comment of the source that they check, and the lines that they cover."""
+    project.write(
+        "pyproject.toml",
+        '[tool.pytest.ini_options]\ntestpaths = ["tests"]\npythonpath = ["src"]\n'
+        '[tool.coverage.run]\nsource = ["src"]\n[tool.coverage.report]\nfail_under = 100\n'
+        '[tool.proseproof]\npages = ["pages"]\nrewrite = ["lib"]\n',
+    )
+    project.write("src/lib.py", "def f(x):\n    y = x  # (2,)\n    return y\n")
+    project.write(
+        "tests/headwise/test_watched.py",
+        "import lib\nfrom types import SimpleNamespace\n\n\n"
+        "def test_watched():\n    lib.f(SimpleNamespace(shape=(2,)))\n",
+    )
+    options = ("--cov", "--cov-report=term", "-n", "2")
+    done = project.start(*options)
+    assert done.returncode == 0 and "TOTAL" in done.stdout, done.stdout
+    project.write("docs/page.md", "# Another page\n")
+    done = project.start(*options)
+    assert "tests: 2 more stand" in done.stdout
+    assert done.returncode == 0, done.stdout
+    assert "TOTAL" not in done.stdout
+
+
 FAILING = """
 import pytest
 
