@@ -1,12 +1,12 @@
 # ---
-# description: What attention costs over the length – memory and time, written out and through the fused kernel, with the exponents fitted to the measurements.
+# description: What attention costs as the text gets longer – memory and time, written out and through the fused kernel, with the exponents fitted to the measurements.
 # varies: true
 # ---
 
 # %% [markdown]
 # # Lab: what attention costs {#cost}
 #
-# "Attention is quadratic" is only half of the story: what is it that grows like the square? In this lab you measure memory and time over the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
+# "Attention is quadratic" is only half of the story: what is it that grows like the square? In this lab you measure how memory and time grow with the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
 #
 # - that the memory of the written-out attention grows like $n^2$ and that of the fused kernel like $n$;
 # - that the time of both grows roughly like $n^2$, but not equally fast;
@@ -46,7 +46,7 @@ cubes = [7 * n**3 for n in lengths]
 print(f"{exponent(cubes):.2f}", *(f"{slope:.2f}" for slope in slopes(cubes)))
 
 # %% [markdown]
-# It finds the 3 in $7 n^3$, so we can trust it. Now for attention: four heads of width 32, forward and backward.
+# It finds the 3 in $7 n^3$, so you can trust it. Now for attention: four heads of width 32, forward and backward.
 
 
 # %%

@@ -8,8 +8,8 @@
 #
 # [The chapter against RNNs](../chapters/rnn.md) counts operations. In this lab you run the models. You will see
 #
-# - how many calls have to run one after another, over the length;
-# - how the time grows, on the machine that built this page;
+# - how many calls have to run one after another, and how that depends on the length;
+# - how the time grows with the length, on the machine that built this page;
 # - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient arrives from afar, before training and after it.
 #
@@ -78,7 +78,7 @@ plot.lines(steps, lengths, x_label="n", y_label="sequential steps", zh=chinese)
 # %% [markdown]
 # You see three straight lines and a flat one. Gates add operations to each token. Attention's count doesn't depend on the length; it includes the projections here.
 #
-# ## Time over length {#time}
+# ## Time and length {#time}
 #
 # What is that worth in time? We measure forward and backward, batch 1, width 64, in float32, as you would train. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
 
@@ -265,7 +265,7 @@ for kind, (short, long) in latest.items():
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, over the distance? The norm of the gradient tells us. Training makes all scores larger, and the gradients with them; so take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, near or far? The norm of the gradient tells us. Training makes all scores larger, and the gradients with them; so take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):
@@ -307,13 +307,13 @@ for kind in widths:
     print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# The GRU and the LSTM have changed, with each seed: the farthest part is at least a thousand times what it was, `min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`. How could they learn it, with so little to start from? Some of the marks were near the end, and from there a gradient did arrive. A plausible reading: it taught them to keep a marked token, and a token that is kept for a few steps can be kept for many. (The last item of "Try it yourself" tests it.) The plain RNN mostly still gets very little from afar (with one seed it's more, and that one hasn't learned the task either). Attention had the short way from the start.
+# The GRU and the LSTM have changed, with each seed: the farthest part is at least a thousand times what it was, `min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`. How could they learn it, with so little to start from? Some of the marks were near the end, and from there a gradient did arrive. A plausible reading: it taught them to keep a marked token, and a token that is kept for a few steps can be kept for many. (The last item of "Try it yourself" tests it.) The plain RNN mostly still gets very little from afar (with one seed it's more, and that one hasn't learned the task either). Attention had the short path from the start.
 #
 # ## What to take away {#take-away}
 #
 # - The number of sequential calls grows with the length for every recurrent network, and doesn't grow for attention. What that is worth in time depends on the machine and on the length.
 # - A vanishing gradient at the start is an obstacle, but not the end. Gates overcome it here; the plain RNN does not.
-# - Two small tasks, and each has its winner: this attention finds a token at any distance but doesn't carry "which one is later" over to longer sequences; with the recurrent networks it's the other way round.
+# - Two small tasks, and no simple ranking: this attention finds a token at any distance, but doesn't carry "which one is later" over to longer sequences. With the plain RNN it's the other way round. The GRU manages both.
 # - Each model has three seeds, is tiny and is trained briefly: enough to refute a slogan, too little to make a new one.
 #
 # ## Try it yourself {#try}

@@ -5,11 +5,11 @@
 # %% [markdown]
 # # Lab: why √d_k {#scaling}
 #
-# Attention divides its scores by $\sqrt{d_k}$. In this lab you measure what would happen without it. You'll find [the short answer](../questions/scores.md#q2-scaling) among the questions; here are the pictures.
+# Attention divides its scores by $\sqrt{d_k}$. It looks like a detail, the kind of thing you'd leave out to see whether anybody notices. In this lab you leave it out, and measure what happens. If you want only [the short answer](../questions/scores.md#q2-scaling), it's among the questions; here are the pictures.
 #
 # ## Dot products spread with the number of dimensions {#spread}
 #
-# Take many random queries and keys, with numbers of mean 0 and variance 1, and multiply them for five values of $d_k$, the number of dimensions. Here are the dot products for three of these.
+# Start with what goes into softmax. Take many random queries and keys, with numbers of mean 0 and variance 1, and compute their dot products, for five values of $d_k$, the number of dimensions. Here they are for three of these.
 
 # %%
 import math
@@ -25,7 +25,7 @@ dots = {d_k: (torch.randn(5000, d_k) * torch.randn(5000, d_k)).sum(dim=-1) for d
 plot.histogram({f"d_k = {d_k}": dots[d_k] for d_k in (4, 64, 256)}, x_label="q · k")
 
 # %% [markdown]
-# All three hills are centred on 0, and the more dimensions, the wider the hill. How much wider?
+# You see three hills, all centred on 0. The more dimensions, the wider the hill: each dimension adds a term to the sum, and the more terms, the further from the centre it tends to end up. How much wider?
 
 # %%
 for d_k in lengths:
@@ -34,11 +34,11 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   std {spread:5.1f}   std / √d_k {ratio:.2f}")
 
 # %% [markdown]
-# The last column stays close to 1: the standard deviation is $\sqrt{d_k}$. So after dividing by $\sqrt{d_k}$, the scores have the same standard deviation for every $d_k$.
+# The last column stays close to 1: the standard deviation is $\sqrt{d_k}$. That's where the root comes from. After dividing by $\sqrt{d_k}$, the scores have the same standard deviation for every $d_k$.
 #
 # ## What softmax makes of it {#softmax}
 #
-# Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. If all keys were alike, it would be `1 / 8 == 0.125`; if one key takes everything, it's 1.
+# Does the width of the hill matter, if softmax turns the scores into probabilities anyway? It does. Give one query eight keys, and look at the largest of its eight weights, averaged over 2000 queries. If all keys were alike, it would be `1 / 8 == 0.125`; if one key takes everything, it's 1.
 
 # %%
 num_keys, trials = 8, 2000
@@ -64,7 +64,7 @@ for d_k, unscaled, scaled in zip(lengths, *largest.values(), strict=True):
 # %% [markdown]
 # ## And the gradient {#gradient}
 #
-# A weight close to 1 can hardly move. The derivative of the largest weight $w$ with respect to its own score is $w(1 - w)$, which is 0 at $w = 1$. Measured by autograd, averaged as before:
+# Could training repair it? For that it needs a gradient, and a weight close to 1 can hardly move. The derivative of the largest weight $w$ with respect to its own score is $w(1 - w)$, which is 0 at $w = 1$. Measured by autograd, averaged as before:
 
 # %%
 slopes = {"q · k": [], "q · k / √d_k": []}
