@@ -5,8 +5,9 @@ order, what each is given, and the names that the source gives the results. Leng
 are read off the inputs by operators of their own. The runtime that runs such a graph is
 docs/assets/instruments/runtime.js; an operator that it does not know is an error here.
 
-A graph is a list of values: first the inputs, then the weights, then what the nodes compute. "$3" is
-the value at place 3. A node is [operator, [what it is given]], with the names of its result, if any.
+A graph is a list of values: first the inputs, then the weights, then what the nodes compute. "$3"
+is the value at place 3. A node is [operator, [what it is given]], and behind that the names of its
+result, if it has any. An input is [name, axes], where an axis is a fixed size or a name.
 """
 
 from __future__ import annotations
@@ -41,7 +42,14 @@ Graph = dict[str, Any]
 # What only checks or only promises something: nothing is computed by it.
 CHECKS = ("_assert_", "promote_types", "sym_constrain_range")
 # What hands on what it is given, as long as nothing is trained.
-SAME = ("dropout.default", "contiguous.default", "alias.default", "detach_.default", "clone.default")
+SAME = (
+    "dropout.default",
+    "contiguous.default",
+    "alias.default",
+    "detach_.default",
+    "clone.default",
+    "sym_float",
+)
 # Where things lie is the browser's business.
 PLACES = {"device", "layout", "pin_memory", "memory_format", "generator", "non_blocking", "copy"}
 
@@ -187,7 +195,8 @@ def export(program: Program, known: frozenset[str] | None = None) -> tuple[Graph
         exported = torch.export.export(
             module, tuple(given.values()), dynamic_shapes={"inputs": shapes}
         )
-    return _Writer(exported, list(program.inputs), known or operators()).graph()
+    inputs = [[name, list(one.axes) or None] for name, one in program.inputs.items()]
+    return _Writer(exported, inputs, known or operators()).graph()
 
 
 def operators(file: Path = OPERATORS) -> frozenset[str]:
@@ -198,7 +207,7 @@ def operators(file: Path = OPERATORS) -> frozenset[str]:
 class _Writer:
     """Writes down an exported program, without what computes nothing."""
 
-    def __init__(self, exported: Any, inputs: list[str], known: frozenset[str]) -> None:
+    def __init__(self, exported: Any, inputs: list[Any], known: frozenset[str]) -> None:
         self.exported, self.inputs, self.known = exported, inputs, known
         self.same: dict[Any, Any] = {}
 
@@ -244,11 +253,7 @@ class _Writer:
         if name.startswith(CHECKS):
             return True
         source = node.args[0] if node.args else None
-        value, given = node.meta.get("val"), getattr(source, "meta", {}).get("val")
-        same_kind = isinstance(value, Tensor) and isinstance(given, Tensor)
-        if name in SAME or name == "sym_float":
-            self.same[node] = source
-        elif name.startswith(("to.", "_to_copy")) and same_kind and value.dtype == given.dtype:
+        if name in SAME or (name.startswith(("to.", "_to_copy")) and _is_alike(node, source)):
             self.same[node] = source
         return node in self.same
 
@@ -274,9 +279,17 @@ class _Writer:
             raise GraphError(f"{_where(node)}: the runtime does not know the operator {name}")
         given = [_written(x, places, self._origin) for x in _arguments(node)]
         handed_on = [other for other, _ in self.same.items() if self._origin(other) is node]
-        notes = [one.meta.get("custom", {}).get("names", []) for one in (node, *handed_on)]
-        is_tensor = isinstance(node.meta.get("val"), Tensor)  # sizes copy the notes of what they are of
-        return [name, given, *dict.fromkeys(is_tensor * sum(notes, []))]
+        names: list[str] = []
+        if isinstance(node.meta.get("val"), Tensor):  # a size has the notes of what it is of
+            for one in (node, *handed_on):
+                names += one.meta.get("custom", {}).get("names", [])
+        return [name, given, *dict.fromkeys(names)]
+
+
+def _is_alike(node: Any, source: Any) -> bool:
+    """Whether a conversion of dtype converts nothing."""
+    made, given = node.meta.get("val"), source.meta.get("val")
+    return isinstance(made, Tensor) and made.dtype == given.dtype
 
 
 def _nodes_in(x: Any) -> list[Any]:

@@ -152,6 +152,10 @@ export async function mount(element) {
   function update() {
     result = instrument.compute(state, graphs)
     instrument.render(view, result, state, words, set)
+    for (const part of view.children) {  // what scrolls has to scroll from the keyboard too
+      if (part.scrollWidth > part.clientWidth) part.tabIndex = 0
+      else part.removeAttribute("tabindex")
+    }
     const said = instrument.says(result, state, words), block = instrument.python(state)
     if (status.textContent !== said) status.textContent = said
     if (code.textContent !== block) code.textContent = block
@@ -177,9 +181,15 @@ export async function mount(element) {
 
   const asked = fromAddress(name, controls)
   state = fix(Object.fromEntries(Object.entries(first).map(([key, value]) => [key, key in asked ? valid(controls[key], asked[key], value) : value])))
-  update()
   element.append(panel)
   element.classList.add("mounted")
+  try {
+    update()
+  } catch (error) {
+    panel.remove()
+    element.classList.remove("mounted")
+    throw error
+  }
   Object.assign(element, { set, instrument })
 }
 

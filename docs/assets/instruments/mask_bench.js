@@ -1,7 +1,7 @@
 // The mask bench: what a mask hides, as each library writes it, and what that does to the weights.
 
 import { h } from "./frame.js"
-import { tensor } from "./tensor.js"
+import { expand, tensor } from "./tensor.js"
 import { grid } from "./views.js"
 
 const LENGTH = 6, HEADS = 2
@@ -23,12 +23,12 @@ function compute(state, graphs) {
   const ahead = state.window ? run("window_mask", { seq_len: LENGTH, window: state.window })
     : state.causal ? run("causal_mask", { seq_len: LENGTH }) : null
   const mask = ahead ? run("combine", { a: padding, b: ahead }) : padding
-  // Broadcast to (batch, 1, query, key), where each query has a row.
-  const rows = graphs.combine.run({ a: mask, b: tensor(Array.from({ length: LENGTH }, () => Array(LENGTH).fill(true))) }).outputs[0]
-  const given = forgets(state) ? rows.view([2, LENGTH, LENGTH], [rows.strides[0], ...rows.strides.slice(2)]) : mask
+  const rows = expand(mask, [2, 1, LENGTH, LENGTH]), all = [2, HEADS, LENGTH, LENGTH]
+  // Without its head axis, broadcasting puts the batch axis where the heads are.
+  const given = forgets(state) ? rows.view(all, [0, rows.strides[0], ...rows.strides.slice(2)]) : expand(rows, all)
 
   const scores = graphs.attention.run({ Q, K, V: K }).values.scores[0]
-  return { mask, rows, converted: convert(state, mask, rows, run), scores, ...weigh(state, graphs, scores, given) }
+  return { mask, visible: rows.list(), converted: convert(state, mask, rows, run), scores, ...weigh(state, graphs, scores, given) }
 }
 
 // The mask as another library wants it; nothing where that library has no way to write it.
@@ -40,9 +40,9 @@ function convert(state, mask, rows, run) {
 
 // The scores that softmax gets and the weights; none where the library refuses the mask.
 function weigh(state, graphs, scores, mask) {
-  if (state.when === "after") return { filled: scores, weights: graphs.mask_after.run({ scores, mask }).outputs[0] }
+  if (state.when === "after") return { filled: null, weights: graphs.mask_after.run({ scores, mask }).outputs[0] }
   if (state.fill === "library") {
-    if (forgets(state)) return { filled: scores, weights: null }
+    if (forgets(state)) return { filled: null, weights: null }
     const { values } = graphs.attention_masked.run({ Q, K, V: K, mask })
     return { filled: values.scores[1], weights: values.weights.at(-1) }
   }
@@ -62,7 +62,7 @@ function chosen(result, { sentence, head }) {
     : converted.shape.length === 2 ? [list[b]]
       : converted.shape.length === 3 ? list[b * HEADS + i] : list[b][0]
   const weights = part(result.weights)
-  return { shown, filled: part(result.filled), rows: result.rows.list()[b][0], weights, sums: weights?.map(total) }
+  return { shown, filled: part(result.filled ?? result.scores), rows: result.visible[b][0], weights, sums: weights?.map(total) }
 }
 
 function tokens(state) {
@@ -81,7 +81,7 @@ function render(view, result, state, words) {
     h("div", {}, shown ? grid(`${state.convention === "sdpa" ? "attn_mask" : state.convention} ${shape}`, shown, {
       ...options, rows: shown.length > 1 ? labels : [""], digits: 0, mark: x => (hides(x) ? "hidden" : "seen"),
     }) : message(words.cannot)),
-    h("div", {}, grid(state.when === "after" || !weights ? words.scores : words.filled, filled, {
+    h("div", {}, grid(result.filled ? words.filled : words.scores, filled, {
       ...options, digits: 1, heat: x => (x + 5) / 10, mark: (x, i, j) => (rows[i][j] ? "seen" : "hidden"),
     })),
     h("div", {}, weights ? grid(words.weights, weights, {
@@ -128,6 +128,7 @@ function python(state) {
     "Q = ((b + 2 * h + 3 * t + 5 * d) % 7 - 3) / 2",
     "K = ((3 * b + h + 5 * t + 2 * d + 1) % 7 - 3) / 2",
     "scores = Q @ K.transpose(-2, -1) / 4**0.5  # (2, 2, 6, 6)",
+    ...(library && !forgets(state) ? ["filled = scores + masks.to_additive(mask)"] : []),
     ...(library ? attempt([`_, weights = attention(Q, K, K, ${mask})`], forgets(state))
       : after ? [`weights = torch.softmax(scores, dim=-1) * ${mask}`]
         : [`filled = scores.masked_fill(~${mask}, ${fill})`, "weights = torch.softmax(filled, dim=-1)"]),

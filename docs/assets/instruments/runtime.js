@@ -21,9 +21,8 @@ export class Graph {
   // its operator's.
   // edits: { name: value => value } changes what a name holds, before anything reads it.
   run(given, edits = {}) {
-    const values = [...this.inputs.map(name => given[name]), ...this.weights], named = {}
-    const missing = this.inputs.find(name => given[name] === undefined)
-    if (missing) throw new TypeError(`no ${missing}`)
+    this.inputs.forEach(([name, axes]) => check(name, axes, given[name]))
+    const values = [...this.inputs.map(([name]) => given[name]), ...this.weights], named = {}
     const read = x => Array.isArray(x) ? x.map(read)
       : typeof x !== "string" ? x
         : x[0] === "$" ? values[x.slice(1)]
@@ -38,6 +37,13 @@ export class Graph {
     }
     return { outputs: this.outputs.map(read), values: named }
   }
+}
+
+// A graph holds for as many axes as it was exported with, and for their fixed sizes.
+function check(name, axes, x) {
+  const fits = axes === null ? Number.isInteger(x)
+    : x?.shape?.length === axes.length && axes.every((axis, i) => typeof axis === "string" || axis === x.shape[i])
+  if (!fits) throw new TypeError(`${name}: got ${x?.shape ?? x}, expected ${axes ?? "a whole number"}`)
 }
 
 // The graph of this name, with its weights if it has any; each is fetched once.

@@ -6,7 +6,7 @@ const plain = x => String(x).replace("-", "−").replace("Infinity", "∞")
 
 // A number as a table shows it: two digits behind the point, and what is no number by name.
 export function shown(x, digits = 2) {
-  if (typeof x === "boolean") return x ? "True" : "False"
+  if (typeof x === "boolean") return x ? "T" : "F"
   if (Number.isNaN(x)) return "NaN"
   if (!Number.isFinite(x)) return plain(x)
   if (Math.abs(x) >= 1e4) return plain(x.toExponential(0).replace("e+", "e"))

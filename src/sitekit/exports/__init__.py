@@ -1,4 +1,4 @@
-"""What is exported to pages: each module here has PROGRAMS, functions of the library by graph name."""
+"""What pages can run: each module here has PROGRAMS, functions by the name of their graph."""
 
 from __future__ import annotations
 

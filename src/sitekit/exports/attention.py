@@ -14,9 +14,9 @@ from sitekit.graphs import Program
 _HEAD = ParameterHead(4)
 _HEADS = MultiHeadAttention(8, 2, bias=False)
 _Q, _K, _V = (
-    Floats("batch", "query", "d_k"),
-    Floats("batch", "key", "d_k"),
-    Floats("batch", "key", "d_v"),
+    Floats("batch", "heads", "query", "d_k"),
+    Floats("batch", "heads", "key", "d_k"),
+    Floats("batch", "heads", "key", "d_v"),
 )
 _X, _W = Floats("batch", "seq_len", 4), Floats(4, 4, most=1.0)
 _X8, _W8 = Floats("batch", "seq_len", 8), Floats(8, 8, most=1.0)
@@ -41,11 +41,9 @@ def multi_head(
 PROGRAMS = {
     "attention": Program(attention, {"Q": _Q, "K": _K, "V": _V}),
     "attention_masked": Program(
-        attention, {"Q": _Q, "K": _K, "V": _V, "mask": Mask("batch", "query", "key")}
+        attention, {"Q": _Q, "K": _K, "V": _V, "mask": Mask("batch", "heads", "query", "key")}
     ),
-    "head": Program(
-        head, {"x": _X, "W_q": _W, "W_k": _W, "W_v": _W, "W_o": _W}, _HEAD
-    ),
+    "head": Program(head, {"x": _X, "W_q": _W, "W_k": _W, "W_v": _W, "W_o": _W}, _HEAD),
     "multi_head": Program(
         multi_head,
         {

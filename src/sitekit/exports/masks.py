@@ -29,19 +29,18 @@ def attn_mask(mask: Tensor, num_heads: int) -> Tensor:
 _LENGTHS = {"lengths": Integers("batch", least=0, most="seq_len"), "seq_len": Number("seq_len")}
 _FULL = {"mask": Mask("batch", 1, "query", "key")}
 _KEYS = {"mask": Mask("batch", 1, 1, "key")}
-_SCORES = {"scores": Floats("batch", "heads", "query", "key"), **_FULL}
+_SCORES = {
+    "scores": Floats("batch", "heads", "query", "key"),
+    "mask": Mask("batch", "heads", "query", "key"),
+}
 
 PROGRAMS = {
     "causal_mask": Program(masks.causal_mask, {"seq_len": Number("seq_len")}),
-    "window_mask": Program(
-        window_mask, {"seq_len": Number("seq_len"), "window": Number("window")}
-    ),
+    "window_mask": Program(window_mask, {"seq_len": Number("seq_len"), "window": Number("window")}),
     "padding_mask": Program(masks.padding_mask, _LENGTHS),
     "left_padding_mask": Program(left_padding_mask, _LENGTHS),
-    "combine": Program(
-        masks.combine, {"a": Mask("batch", 1, 1, "key"), "b": Mask("query", "key")}
-    ),
-    "to_additive": Program(masks.to_additive, _FULL),
+    "combine": Program(masks.combine, {"a": Mask("batch", 1, 1, "key"), "b": Mask("query", "key")}),
+    "to_additive": Program(masks.to_additive, {"mask": Mask("batch", 1, "query", "key")}),
     "to_attn_mask": Program(attn_mask, {**_FULL, "num_heads": Number("heads")}),
     "to_key_padding_mask": Program(masks.to_key_padding_mask, _KEYS),
     "to_attention_mask": Program(masks.to_attention_mask, _KEYS),

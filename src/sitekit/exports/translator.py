@@ -31,6 +31,8 @@ def decode(tgt: Tensor, memory: Tensor, src: Tensor) -> object:
 PROGRAMS = {
     "translator_encode": Program(encode, {"src": _SRC}, MODEL),
     "translator_decode": Program(
-        decode, {"tgt": _TGT, "memory": Floats("batch", "src_len", 64, most=1.0), "src": _SRC}, MODEL
+        decode,
+        {"tgt": _TGT, "memory": Floats("batch", "src_len", 64, most=1.0), "src": _SRC},
+        MODEL,
     ),
 }

@@ -25,14 +25,15 @@ import { Tensor } from "./tensor.js"
 const { cases, words } = await (await fetch("cases.json")).json()
 const memory = new Float64Array(await (await fetch("cases.bin")).arrayBuffer())
 const ARRAYS = { float32: Float32Array, bool: Uint8Array, int64: Int32Array }
+const read = one => memory.subarray(one.at, one.at + one.size)
 const made = one => typeof one === "number" ? one
-  : new Tensor(ARRAYS[one.dtype].from(memory.subarray(one.at, one.at + one.size)), one.shape, one.dtype)
+  : new Tensor(ARRAYS[one.dtype].from(read(one)), one.shape, one.dtype)
 
 // The largest difference, of numbers beyond 1 as a share of the largest of them.
 function error(ours, wanted) {
   if (`${ours.shape}` !== `${wanted.shape}`) return `shape ${ours.shape}, not ${wanted.shape}`
   if (ours.dtype !== wanted.dtype) return `${ours.dtype}, not ${wanted.dtype}`
-  const a = ours.flat(), b = memory.subarray(wanted.at, wanted.at + wanted.size)
+  const a = ours.flat(), b = read(wanted)
   let most = 0, scale = 1
   for (const x of b) if (Number.isFinite(x)) scale = Math.max(scale, Math.abs(x))
   for (let i = 0; i < b.length; i++) {
@@ -57,12 +58,14 @@ for (const { graph, inputs, outputs } of cases) {
 }
 
 // How many words of the translator are not those that were wanted: where it gives 0, nothing was.
-const { src, tgt, wanted } = words
-const memory_ = (await load("translator_encode")).run({ src: made(src) }).outputs[0]
-const [logits] = (await load("translator_decode")).run({ tgt: made(tgt), memory: memory_, src: made(src) }).outputs
-const scores = logits.flat(), width = logits.shape[2], right = made(wanted).flat()
-const likeliest = row => scores.subarray(row * width, (row + 1) * width).reduce((best, x, i, all) => (x > all[best] ? i : best), 0)
-window.wrong = right.reduce((n, word, row) => n + (word !== 0 && likeliest(row) !== word), 0)
+const [src, tgt, wanted] = [words.src, words.tgt, words.wanted].map(made)
+const [memorised] = (await load("translator_encode")).run({ src }).outputs
+const [logits] = (await load("translator_decode")).run({ tgt, memory: memorised, src }).outputs
+const scores = logits.flat(), width = logits.shape[2]
+const likeliest = row => scores.subarray(row * width, (row + 1) * width)
+  .reduce((best, x, i, all) => (x > all[best] ? i : best), 0)
+window.wrong = wanted.flat().reduce(
+  (n, word, row) => n + (word !== 0 && likeliest(row) !== word), 0)
 window.found = found
 </script>"""
 
