@@ -66,7 +66,7 @@ class Program:
     """A function to export, its inputs in order, and the module whose places name its values."""
 
     function: Callable[..., Any]
-    inputs: dict[str, Input]
+    inputs: Mapping[str, Input]
     module: nn.Module | None = None
 
     def sizes(self) -> list[str]:

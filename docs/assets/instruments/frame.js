@@ -66,7 +66,7 @@ export function h(tag, given = {}, ...children) {
 
 function slider({ min, max, step = 1 }, label, id, change) {
   const input = h("input", { type: "range", min, max, step, id, oninput: () => change(input.value) })
-  const output = h("output", { for: id })
+  const output = h("span", { class: "value", "aria-hidden": "true" })
   return [h("div", { class: "range" }, h("label", { for: id }, label), input, output),
     value => { input.value = value; output.textContent = value }]
 }

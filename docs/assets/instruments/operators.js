@@ -28,11 +28,10 @@ const single = f => x => map(x.dtype, f, x)
 const scaled = f => (a, b, alpha = 1) => f(a, alpha === 1 ? b : mul(b, alpha))
 const add = scaled(pair((a, b) => a + b)), sub = scaled(pair((a, b) => a - b))
 const mul = pair((a, b) => a * b), div = pair((a, b) => a / b, floating)
-const floordiv = pair((a, b) => Math.floor(a / b)), mod = pair((a, b) => a - b * Math.floor(a / b))
+const floordiv = pair((a, b) => Math.floor(a / b))
 const eq = test((a, b) => a === b), ne = test((a, b) => a !== b)
-const ge = test((a, b) => a >= b), le = test((a, b) => a <= b)
-const gt = test((a, b) => a > b), lt = test((a, b) => a < b)
-const and = pair((a, b) => a & b), or = pair((a, b) => a | b)
+const le = test((a, b) => a <= b), lt = test((a, b) => a < b)
+const and = pair((a, b) => a & b)
 const pow = pair((a, b) => a ** b)
 const fill = (x, mask, value) => map(x.dtype, (a, hidden, b) => (hidden ? b : a), x, mask, asTensor(value))
 const to = (x, dtype) => map(dtype, dtype === "bool" ? a => a !== 0 : isFloat(dtype) ? a => a : Math.trunc, x)
@@ -77,14 +76,11 @@ function layer_norm(x, shape, weight, bias, eps = 1e-5) {
   return map(x.dtype, (a, w, b) => a * w + b, normal, weight, bias)
 }
 
-function reduce(x, axes, keep, dtype, f) {
-  const rank = x.shape.length, gone = (axes ?? x.shape.map((_, i) => i)).map(axis => at(axis, rank))
-  for (const axis of gone) x = rows(x, axis, dtype, (row, out) => { out[0] = f(row) })
-  return keep ? x : gone.sort((a, b) => b - a).reduce((y, axis) => squeeze(y, axis), x)
+function every(x, axis, keep = false) {
+  const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
+  return keep ? all : squeeze(all, at(axis, x.shape.length))
 }
 const squeeze = (x, axis) => x.view(...[x.shape, x.strides].map(list => list.filter((_, i) => i !== axis)))
-const every = (x, axis, keep = false) => reduce(x, [axis], keep, "bool", row => row.every(Boolean))
-const sum = (x, axes, keep = false) => reduce(x, axes, keep, isFloat(x.dtype) ? x.dtype : "int64", row => row.reduce((a, b) => a + b, 0))
 
 // Shapes
 
@@ -100,11 +96,6 @@ function slice(x, axis = 0, start = 0, end = Infinity, step = 1) {
   const n = x.shape[axis], clamp = i => Math.min(Math.max(i < 0 ? i + n : i, 0), n)
   const from = clamp(start ?? 0), length = Math.max(0, Math.ceil((clamp(end ?? Infinity) - from) / step))
   return x.view(x.shape.with(axis, length), x.strides.with(axis, x.strides[axis] * step), x.offset + from * x.strides[axis])
-}
-
-function select(x, axis, index) {
-  axis = at(axis, x.shape.length)
-  return squeeze(slice(x, axis, index, index === -1 ? undefined : index + 1), axis)
 }
 
 function unsqueeze(x, axis) {
@@ -166,25 +157,16 @@ export const operators = {
   // Sizes, and numbers made of them.
   "sym_size.int": (x, axis) => x.shape.at(axis),
   "add": add,
-  "sub": sub,
   "mul": mul,
-  "truediv": div,
   "floordiv": floordiv,
-  "mod": mod,
-  "neg": a => -a,
-  "pow": pow,
   "sym_sqrt": Math.sqrt,
   // Place by place.
   "add.Tensor": add,
   "sub.Tensor": sub,
-  "rsub.Scalar": (a, b, alpha) => sub(b, a, alpha),
   "mul.Tensor": mul,
   "div.Tensor": div,
   "neg.default": single(a => -a),
   "pow.Scalar": pow,
-  "pow.Tensor_Scalar": pow,
-  "reciprocal.default": single(a => 1 / a),
-  "exp.default": single(Math.exp),
   "sin.default": single(Math.sin),
   "cos.default": single(Math.cos),
   "relu.default": single(a => (a < 0 ? 0 : a)),
@@ -194,33 +176,23 @@ export const operators = {
   "lt.Scalar": lt,
   "lt.Tensor": lt,
   "le.Tensor": le,
-  "ge.Scalar": ge,
-  "gt.Scalar": gt,
   "__and__.Tensor": and,
-  "__or__.Tensor": or,
-  "bitwise_and.Tensor": and,
-  "bitwise_or.Tensor": or,
   "bitwise_not.default": x => map(x.dtype, x.dtype === "bool" ? a => a ^ 1 : a => ~a, x),
   "masked_fill.Scalar": fill,
-  "where.ScalarOther": (mask, x, other) => map(x.dtype, (a, b, c) => (a ? b : c), mask, x, asTensor(other)),
   "to.dtype": to,
-  "_to_copy.default": to,
   // Along an axis.
   "matmul.default": matmul,
   "linear.default": (x, weight, bias) => { const out = matmul(x, swap(weight, 0, 1)); return bias ? add(out, bias) : out },
   "softmax.int": softmax,
   "layer_norm.default": layer_norm,
   "all.dim": every,
-  "sum.dim_IntList": sum,
   // Shapes.
   "transpose.int": swap,
   "reshape.default": reshape,
-  "view.default": reshape,
   "flatten.using_ints": flatten,
   "unflatten.int": unflatten,
   "unsqueeze.default": unsqueeze,
   "slice.Tensor": slice,
-  "select.int": select,
   "expand.default": widened,
   "flip.default": flip,
   "roll.default": roll,
