@@ -47,6 +47,7 @@ bench: .venv/browser .venv/weights
 	$(BIN)/python bench/workshop.py
 
 update: .venv/ready .venv/weights
+	$(BIN)/python -m sitekit.exports
 	$(BIN)/python -m proseproof update
 
 drill: .venv/ready

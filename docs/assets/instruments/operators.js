@@ -1,0 +1,210 @@
+// The operators of PyTorch that the library's graphs need, by PyTorch's own names. What each of them
+// is given follows its schema there; a size may come as a number that another operator computed.
+
+import { Tensor, at, broadcast, count, dense, each, empty, expand, map, rows, swap } from "./tensor.js"
+
+const RANK = ["bool", "int64", "float32", "float64"]
+const isFloat = dtype => dtype.startsWith("float")
+const asTensor = (x, dtype) => (x instanceof Tensor ? x : new Tensor([dtype === "float32" ? Math.fround(x) : x], []))
+
+// The dtype of a result: that of the tensors; a plain number with a fraction makes a float of it.
+function joint(a, b) {
+  const [x, y] = [a, b].map(one => one.dtype)
+  if (!x && !y) return null
+  if (x && y) return RANK[Math.max(RANK.indexOf(x), RANK.indexOf(y))]
+  const dtype = x ?? y, number = x ? b : a
+  return isFloat(dtype) || Number.isInteger(number) && dtype !== "bool" ? dtype : Number.isInteger(number) ? "int64" : "float32"
+}
+
+// An operator on two tensors, on a tensor and a number, or on two sizes.
+const pair = (f, kind = joint) => (a, b) => {
+  const dtype = kind(a, b)
+  return joint(a, b) === null ? f(a, b) : map(dtype, f, asTensor(a, joint(a, b)), asTensor(b, joint(a, b)))
+}
+const floating = (a, b) => { const dtype = joint(a, b); return !dtype || isFloat(dtype) ? dtype : "float32" }
+const test = f => pair(f, () => "bool")
+const single = f => x => map(x.dtype, f, x)
+
+const scaled = f => (a, b, alpha = 1) => f(a, alpha === 1 ? b : mul(b, alpha))
+const add = scaled(pair((a, b) => a + b)), sub = scaled(pair((a, b) => a - b))
+const mul = pair((a, b) => a * b), div = pair((a, b) => a / b, floating)
+const floordiv = pair((a, b) => Math.floor(a / b))
+const eq = test((a, b) => a === b), ne = test((a, b) => a !== b)
+const le = test((a, b) => a <= b), lt = test((a, b) => a < b)
+const and = pair((a, b) => a & b)
+const pow = pair((a, b) => a ** b)
+const fill = (x, mask, value) => map(x.dtype, (a, hidden, b) => (hidden ? b : a), x, mask, asTensor(value))
+const to = (x, dtype) => map(dtype, dtype === "bool" ? a => a !== 0 : isFloat(dtype) ? a => a : Math.trunc, x)
+const full = (shape, value, dtype = "float32") => { const x = empty(shape, dtype); x.data.fill(value); return x }
+
+function matmul(a, b) {
+  const [m, k] = a.shape.slice(-2), n = b.shape.at(-1), lead = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2))
+  const x = expand(a, [...lead, m, k]), y = expand(b, [...lead, k, n]), r = lead.length
+  const out = empty([...lead, m, n], joint(a, b)), to = out.data, p = x.data, q = y.data
+  const [xi, xk] = x.strides.slice(r), [yk, yj] = y.strides.slice(r)
+  // A product beyond the range of float32 is infinite there, and so here.
+  const round = out.dtype === "float32" ? Math.fround : v => v
+  let o = 0
+  each(lead, [x, y], ([px, py]) => {
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j < n; j++) {
+        let sum = 0, s = px + i * xi, t = py + j * yj
+        for (let l = 0; l < k; l++, s += xk, t += yk) sum += round(p[s] * q[t])
+        to[o++] = sum
+      }
+    }
+  })
+  return out
+}
+
+function softmax(x, axis) {
+  return rows(x, axis, x.dtype, (row, out) => {
+    let most = -Infinity, sum = 0
+    for (const a of row) if (a > most || a !== a) most = a
+    for (let i = 0; i < row.length; i++) sum += out[i] = Math.exp(row[i] - most)
+    for (let i = 0; i < row.length; i++) out[i] /= sum
+  }, true)
+}
+
+function layer_norm(x, shape, weight, bias, eps = 1e-5) {
+  const normal = rows(x, -1, x.dtype, (row, out) => {
+    let mean = 0, variance = 0
+    for (const a of row) mean += a / row.length
+    for (const a of row) variance += (a - mean) ** 2 / row.length
+    for (let i = 0; i < row.length; i++) out[i] = (row[i] - mean) / Math.sqrt(variance + eps)
+  }, true)
+  return map(x.dtype, (a, w, b) => a * w + b, normal, weight, bias)
+}
+
+function every(x, axis, keep = false) {
+  const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
+  return keep ? all : squeeze(all, at(axis, x.shape.length))
+}
+const squeeze = (x, axis) => x.view(...[x.shape, x.strides].map(list => list.filter((_, i) => i !== axis)))
+
+// Shapes
+
+function reshape(x, shape) {
+  const open = shape.indexOf(-1)
+  if (open >= 0) shape = shape.with(open, x.size / -count(shape))
+  const packed = x.packed()
+  return packed.view(shape, dense(shape))
+}
+
+function slice(x, axis = 0, start = 0, end = Infinity, step = 1) {
+  axis = at(axis, x.shape.length)
+  const n = x.shape[axis], clamp = i => Math.min(Math.max(i < 0 ? i + n : i, 0), n)
+  const from = clamp(start ?? 0), length = Math.max(0, Math.ceil((clamp(end ?? Infinity) - from) / step))
+  return x.view(x.shape.with(axis, length), x.strides.with(axis, x.strides[axis] * step), x.offset + from * x.strides[axis])
+}
+
+function unsqueeze(x, axis) {
+  axis = at(axis, x.shape.length + 1)
+  return x.view(x.shape.toSpliced(axis, 0, 1), x.strides.toSpliced(axis, 0, 0))
+}
+
+function cat(parts, axis = 0) {
+  axis = at(axis, parts[0].shape.length)
+  const length = parts.reduce((n, x) => n + x.shape[axis], 0)
+  const out = empty(parts[0].shape.with(axis, length), parts[0].dtype)
+  let from = 0
+  for (const x of parts) {
+    const place = slice(out, axis, from, from += x.shape[axis])
+    each(x.shape, [place, x], ([p, q]) => { out.data[p] = x.data[q] })
+  }
+  return out
+}
+
+function flatten(x, from = 0, to = -1) {
+  from = at(from, x.shape.length)
+  to = at(to, x.shape.length)
+  return reshape(x, x.shape.toSpliced(from, to - from + 1, count(x.shape.slice(from, to + 1))))
+}
+
+const unflatten = (x, axis, sizes) => reshape(x, x.shape.toSpliced(at(axis, x.shape.length), 1, ...sizes.map(
+  size => size < 0 ? x.shape.at(axis) / -count(sizes) : size)))
+
+// Along an axis, the number that comes from index(i).
+function gather(x, axis, index) {
+  axis = at(axis, x.shape.length)
+  const n = x.shape[axis]
+  return cat(Array.from({ length: n }, (_, i) => slice(x, axis, index(i, n), index(i, n) + 1)), axis)
+}
+const flip = (x, axes) => axes.reduce((y, axis) => gather(y, axis, (i, n) => n - 1 - i), x)
+const roll = (x, shifts, axes) => axes.reduce((y, axis, k) => gather(y, axis, (i, n) => (((i - shifts[k]) % n) + n) % n), x)
+
+const widened = (x, shape) => expand(x, shape.map((n, axis) => (n < 0 ? x.shape[axis - shape.length + x.shape.length] : n)))
+
+function embedding(table, index) {
+  const width = table.shape[1], out = empty([...index.shape, width], table.dtype)
+  index.flat().forEach((row, i) => out.data.set(table.data.subarray(table.offset + row * width, table.offset + (row + 1) * width), i * width))
+  return out
+}
+
+function arange(start, end, step = 1, dtype = "int64") {
+  const out = empty([Math.max(0, Math.ceil((end - start) / step))], dtype)
+  for (let i = 0; i < out.size; i++) out.data[i] = start + i * step
+  return out
+}
+
+function tril(x, diagonal = 0) {
+  const [height, width] = x.shape.slice(-2)
+  const kept = new Tensor(new Uint8Array(height * width).map((_, i) => i % width - Math.floor(i / width) <= diagonal), [height, width], "bool")
+  return fill(x, map("bool", a => a === 0, kept), 0)
+}
+
+export const operators = {
+  // Sizes, and numbers made of them.
+  "sym_size.int": (x, axis) => x.shape.at(axis),
+  "add": add,
+  "mul": mul,
+  "floordiv": floordiv,
+  "sym_sqrt": Math.sqrt,
+  // Place by place.
+  "add.Tensor": add,
+  "sub.Tensor": sub,
+  "mul.Tensor": mul,
+  "div.Tensor": div,
+  "neg.default": single(a => -a),
+  "pow.Scalar": pow,
+  "sin.default": single(Math.sin),
+  "cos.default": single(Math.cos),
+  "relu.default": single(a => (a < 0 ? 0 : a)),
+  "addcmul.default": (x, a, b, value = 1) => add(x, mul(mul(a, b), value)),
+  "eq.Scalar": eq,
+  "ne.Scalar": ne,
+  "lt.Scalar": lt,
+  "lt.Tensor": lt,
+  "le.Tensor": le,
+  "__and__.Tensor": and,
+  "bitwise_not.default": x => map(x.dtype, x.dtype === "bool" ? a => a ^ 1 : a => ~a, x),
+  "masked_fill.Scalar": fill,
+  "to.dtype": to,
+  // Along an axis.
+  "matmul.default": matmul,
+  "linear.default": (x, weight, bias) => { const out = matmul(x, swap(weight, 0, 1)); return bias ? add(out, bias) : out },
+  "softmax.int": softmax,
+  "layer_norm.default": layer_norm,
+  "all.dim": every,
+  // Shapes.
+  "transpose.int": swap,
+  "reshape.default": reshape,
+  "flatten.using_ints": flatten,
+  "unflatten.int": unflatten,
+  "unsqueeze.default": unsqueeze,
+  "slice.Tensor": slice,
+  "expand.default": widened,
+  "flip.default": flip,
+  "roll.default": roll,
+  "cat.default": cat,
+  "stack.default": (parts, axis = 0) => cat(parts.map(x => unsqueeze(x, at(axis, x.shape.length + 1))), axis),
+  "embedding.default": embedding,
+  // Something from nothing.
+  "arange.default": (end, dtype) => arange(0, end, 1, dtype),
+  "arange.start": (start, end, dtype) => arange(start, end, 1, dtype),
+  "arange.start_step": arange,
+  "ones.default": (shape, dtype) => full(shape, 1, dtype),
+  "zeros.default": (shape, dtype) => full(shape, 0, dtype),
+  "zeros_like.default": (x, dtype = x.dtype) => full(x.shape, 0, dtype),
+  "tril.default": tril,
+}

@@ -1,0 +1,75 @@
+// Runs a graph of the library: docs/assets/instruments/graphs, written by src/sitekit/graphs.py.
+
+import { operators } from "./operators.js"
+import { Tensor } from "./tensor.js"
+
+const WORDS = { inf: Infinity, "-inf": -Infinity, nan: NaN }
+
+export class Graph {
+  constructor({ inputs, weights, nodes, outputs }, memory) {
+    Object.assign(this, { inputs, nodes, outputs })
+    let from = 0
+    this.weights = weights.map(([, shape]) => {
+      const x = new Tensor(memory, shape, "float32", undefined, from)
+      from += x.size
+      return x
+    })
+  }
+
+  // Run with inputs by name. What comes back has the outputs, and every value that the source names:
+  // values.scores is the list of what was assigned to `scores`, in order. What has no name goes by
+  // its operator's.
+  // edits: { name: value => value } changes what a name holds, before anything reads it.
+  run(given, edits = {}) {
+    this.inputs.forEach(([name, axes]) => check(name, axes, given[name]))
+    const values = [...this.inputs.map(([name]) => given[name]), ...this.weights], named = {}
+    const read = x => Array.isArray(x) ? x.map(read)
+      : typeof x !== "string" ? x
+        : x[0] === "$" ? values[x.slice(1)]
+          : WORDS[x] ?? x
+    for (const [operator, args, ...names] of this.nodes) {
+      let value = operators[operator](...args.map(x => read(x) ?? undefined))
+      for (const name of names.length ? names : [operator]) {
+        if (edits[name]) value = edits[name](value)
+        ;(named[name] ??= []).push(value)
+      }
+      values.push(value)
+    }
+    return { outputs: this.outputs.map(read), values: named }
+  }
+}
+
+// A graph holds for as many axes as it was exported with, and for their fixed sizes.
+function check(name, axes, x) {
+  const fits = axes === null ? Number.isInteger(x)
+    : x?.shape?.length === axes.length && axes.every((axis, i) => typeof axis === "string" || axis === x.shape[i])
+  if (!fits) throw new TypeError(`${name}: got ${x?.shape ?? x}, expected ${axes ?? "a whole number"}`)
+}
+
+// The graph of this name, with its weights if it has any; each is fetched once.
+const loaded = new Map()
+export function load(name) {
+  if (!loaded.has(name)) loaded.set(name, fetched(name))
+  return loaded.get(name)
+}
+
+async function get(file) {
+  const answer = await fetch(new URL(`graphs/${file}`, import.meta.url))
+  if (!answer.ok) throw new Error(`${file}: ${answer.status}`)
+  return answer
+}
+
+async function fetched(name) {
+  const graph = await (await get(`${name}.json`)).json()
+  const half = graph.weights.length ? await (await get(`${name}.bin`)).arrayBuffer() : new ArrayBuffer(0)
+  return new Graph(graph, floats(new Uint16Array(half)))
+}
+
+// float16 as float32: DataView.getFloat16 is newer than many a phone.
+function floats(half) {
+  return Float32Array.from(half, bits => {
+    const sign = bits >> 15 ? -1 : 1, exponent = bits >> 10 & 31, fraction = bits & 1023
+    if (exponent === 31) return fraction ? NaN : sign * Infinity
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction)
+  })
+}

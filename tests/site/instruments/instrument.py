@@ -1,0 +1,110 @@
+"""An instrument on its page, as a reader meets it and as a test asks it."""
+
+import functools
+import random
+import re
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+from reader import Open
+from site_pages import DOCS, PAGES
+
+MARK = re.compile(r'data-instrument="(\w+)"')
+
+
+@functools.cache
+def places() -> dict[tuple[str, str], str]:
+    """The first page in each language that carries each instrument."""
+    found: dict[tuple[str, str], str] = {}
+    for path in PAGES:
+        language = "en" if path.startswith("en/") else "zh"
+        for suffix in (".md", ".py"):
+            file = (DOCS / language / path.removeprefix("en/")).with_suffix(suffix)
+            if file.exists():
+                for name in MARK.findall(file.read_text("utf-8")):
+                    found.setdefault((name, language), path)
+    return found
+
+
+NAMES = sorted({name for name, _ in places()})
+
+
+class Instrument:
+    """One instrument on an open page, mounted."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        self.page = page
+        self.element: Locator = page.locator(f'[data-instrument="{name}"]').first
+        self.element.scroll_into_view_if_needed()
+        self.panel = self.element.locator(".panel")
+        self.panel.wait_for()
+
+    def controls(self) -> dict[str, dict[str, Any]]:
+        """The controls, as the instrument describes them."""
+        return dict(self.element.evaluate("e => e.instrument.controls"))
+
+    def state(self) -> dict[str, Any]:
+        """What the controls are set to."""
+        return dict(self.element.evaluate("e => e.state"))
+
+    def failed(self) -> str | None:
+        """What went wrong, if something did."""
+        return self.element.get_attribute("data-failed")
+
+    def set(self, state: dict[str, Any]) -> None:
+        """Set controls, as a script can."""
+        self.element.evaluate("(e, state) => e.set(state)", state)
+
+    def states(self, states: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """For each state: the tensors of the result by name, what is said, and the Python."""
+        found: list[dict[str, Any]] = self.element.evaluate(
+            """(e, states) => states.map(state => {
+              e.set(state)
+              const tensors = Object.entries(e.result).filter(([, x]) => x?.strides)
+              const text = x => typeof x === "number" && !Number.isFinite(x) ? String(x) : x
+              return {
+                failed: e.dataset.failed ?? "", state: e.state,
+                said: e.querySelector(".says").textContent,
+                python: e.querySelector(".python code").textContent,
+                tensors: Object.fromEntries(tensors.map(([name, x]) =>
+                  [name, { shape: x.shape, numbers: Array.from(x.flat(), text) }])),
+              }
+            })""",
+            states,
+        )
+        return found
+
+    def table(self, caption: str) -> list[list[str]]:
+        """The cells of the table whose caption begins so, as they are read."""
+        table = self.panel.locator("table", has_text=caption).first
+        cells: list[list[str]] = table.locator("tbody tr").evaluate_all(
+            "rows => rows.map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))"
+        )
+        return cells
+
+
+def visit(
+    open_page: Open, name: str, language: str = "en", query: str = "", **options: Any
+) -> Instrument:
+    """Open the first page with this instrument; the query begins behind the question mark."""
+    path = places()[name, language]
+    return Instrument(open_page(path + (f"?{query}" if query else ""), **options), name)
+
+
+def drawn(controls: dict[str, dict[str, Any]], chance: random.Random) -> dict[str, Any]:
+    """A state, as chance has it; text stays as it is, and is for the instrument's own test."""
+    state: dict[str, Any] = {}
+    for name, control in controls.items():
+        if control["kind"] == "range":
+            step = control.get("step", 1)
+            steps = round((control["max"] - control["min"]) / step)
+            state[name] = control["min"] + step * chance.randint(0, steps)
+        elif control["kind"] == "choice":
+            state[name] = chance.choice(control["options"])
+        elif control["kind"] == "toggle":
+            state[name] = chance.random() < 0.5
+        elif control["kind"] == "table":
+            state[name] = [
+                [round(chance.uniform(-2, 2), 1) for _ in row] for row in control["value"]
+            ]
+    return state
