@@ -39,25 +39,10 @@ from headwise._command import Parser
 from headwise.layers import EncoderLayer
 from headwise.masks import combine
 from headwise.models import weights as published
+from headwise.models.published_names import BERT, renamed
 from headwise.models.wordpiece import PAD, WordPiece
 from headwise.positional import LearnedPositions
 
-# Which published name is which of ours; nothing is transposed, and nothing packed.
-NAMES = (
-    ("embeddings.word_embeddings.", "embedding."),
-    ("embeddings.position_embeddings.", "positions."),
-    ("embeddings.token_type_embeddings.", "segments."),
-    ("embeddings.LayerNorm.", "norm."),
-    ("encoder.layer.", "layers."),
-    ("attention.self.query.", "attention.W_q."),
-    ("attention.self.key.", "attention.W_k."),
-    ("attention.self.value.", "attention.W_v."),
-    ("attention.output.dense.", "attention.W_o."),
-    ("attention.output.LayerNorm.", "residual_1.norm."),
-    ("intermediate.dense.", "feed_forward.W_1."),
-    ("output.dense.", "feed_forward.W_2."),
-    ("output.LayerNorm.", "residual_2.norm."),
-)
 # Parts of BERT that no sentence needs: a layer over [CLS], and a table of 0, 1, 2, …
 LEFT_OUT = ("pooler.", "embeddings.position_ids")
 
@@ -278,14 +263,13 @@ def _tokenizer(path: Path, vocab: int) -> WordPiece:
 
 def _fill(model: MiniLM, state: dict[str, Tensor], path: Path) -> None:
     """Give the model its weights, each under our name for it, all of them and no other."""
-    wanted, ours = model.state_dict(), {}
-    for name, weight in state.items():
-        name = name.removeprefix("bert.")
-        if name.startswith(LEFT_OUT):
-            continue
-        for there, here in NAMES:
-            name = name.replace(there, here)
-        ours[name] = weight.float()
+    wanted = model.state_dict()
+    tensors = {name.removeprefix("bert."): weight.float() for name, weight in state.items()}
+    tensors = {name: x for name, x in tensors.items() if not name.startswith(LEFT_OUT)}
+    try:
+        ours = renamed(tensors, BERT)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     for name in sorted(wanted.keys() ^ ours.keys()):
         got = "no" if name in wanted else "a"
         raise ValueError(f"{path}: has {got} weight {name!r}, expected those of config.json")

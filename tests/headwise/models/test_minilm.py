@@ -165,10 +165,12 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     right = published_state()
     less = {name: x for name, x in right.items() if "layer.2.output.dense" not in name}
     more = right | {"lm_head.weight": torch.ones(2)}
+    deeper = right | {"encoder.layer.3.output.dense.weight": torch.ones(8, 12)}
     wider = right | {"embeddings.LayerNorm.bias": torch.ones(9)}
     folder = tmp_path / "other"
     refused(publish(folder, less), r"has no weight 'layers.2.feed_forward.W_2.bias', expected")
-    refused(publish(folder, more), r"model.safetensors: has a weight 'lm_head.weight', expected")
+    refused(publish(folder, more), r"model.safetensors: tensors: got lm_head.weight, expected names")
+    refused(publish(folder, deeper), r"has a weight 'layers.3.feed_forward.W_2.weight', expected")
     refused(publish(folder, wider), r"tensors: got \(9,\) for norm.bias, expected \(8,\)")
 
 
