@@ -6,17 +6,13 @@ All contenders run interleaved in one process, and what is claimed are ratios of
 run: absolute times belong to the machine. Peers that are not installed are named and left out.
 """
 
-import argparse
 import gc
 import importlib.metadata
-import json
 import math
 import os
 import statistics
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -28,6 +24,7 @@ from headwise.convert import convert
 from headwise.flash import flash_attention
 from headwise.rotary import Rotary
 from headwise.transformer import Transformer
+from turns import Times, keep, ratio, read_options, say, table, take_turns
 
 D_MODEL, NUM_HEADS, NUM_KV_HEADS = 768, 12, 4
 OURS, BARE = "MultiHeadAttention", "SDPA between four nn.Linear"
@@ -115,9 +112,7 @@ def forward_and_backward(step: Step, x: Tensor) -> None:
     step(x).sum().backward()
 
 
-def measure_times(
-    batch: int, seq_len: int, repetitions: int, into_input: bool
-) -> dict[str, list[float]]:
+def measure_times(batch: int, seq_len: int, repetitions: int, into_input: bool) -> Times:
     """Seconds for forward and backward, a list for each contender, in the order of rounds.
 
     Backward goes to the weights, and with into_input on to the input, as in a stack of layers.
@@ -127,24 +122,8 @@ def measure_times(
     if into_input:
         steps = {name: steps[name] for name in (OURS, BARE, TORCH)}
     x = torch.randn(batch, seq_len, D_MODEL, requires_grad=into_input)
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    names = list(steps)
-    for repetition in range(-1, repetitions):  # the first round warms up
-        # Each round starts with another contender, so that nobody always follows the same one.
-        turn = repetition % len(names)
-        for name in names[turn:] + names[:turn]:
-            start = time.perf_counter()
-            forward_and_backward(steps[name], x)
-            if repetition >= 0:
-                times[name].append(time.perf_counter() - start)
-        say(f"  ({batch}, {seq_len}): round {repetition + 1} of {repetitions}", end="\r")
-    say("")
-    return times
-
-
-def ratio(times: dict[str, list[float]], name: str, reference: str) -> float:
-    """The median over rounds of how long one took beside the other in the same round."""
-    return statistics.median(a / b for a, b in zip(times[name], times[reference], strict=True))
+    turns = {name: partial(forward_and_backward, step, x) for name, step in steps.items()}
+    return take_turns(turns, repetitions, f"({batch}, {seq_len})")
 
 
 def peak_bytes(step: Step, x: Tensor) -> int:
@@ -205,27 +184,16 @@ def measure_decoding(num_tokens: int, repetitions: int) -> float:
     """How many times as fast greedy decoding is with a cache, as the median over rounds."""
     torch.manual_seed(0)
     threads = torch.get_num_threads()
-    torch.set_num_threads(
-        1
-    )  # steps are so small that more threads would mostly wait for each other
+    torch.set_num_threads(1)  # steps are so small that threads would mostly wait for each other
     nowhere = -1  # neither end nor padding is ever written, so that every run is full length
     model = Transformer(50, 50, d_model=256, num_heads=4, num_layers=4, pad=nowhere)
     src = torch.randint(0, 50, (4, 32))
-    model.generate(src, 8, bos=1, eos=nowhere)  # warms up
-    ratios = []
-    for repetition in range(repetitions):
-        say(f"  decoding {num_tokens} tokens, round {repetition + 1} of {repetitions}")
-        seconds, tokens = {}, {}
-        for use_cache in (True, False):
-            start = time.perf_counter()
-            tokens[use_cache] = model.generate(
-                src, num_tokens, bos=1, eos=nowhere, use_cache=use_cache
-            )
-            seconds[use_cache] = time.perf_counter() - start
-        assert tokens[True].shape == (4, num_tokens)
-        ratios.append(seconds[False] / seconds[True])
+    write = partial(model.generate, src, num_tokens, bos=1, eos=nowhere)
+    assert write().shape == (4, num_tokens)
+    steps = {"cache": write, "none": partial(write, use_cache=False)}
+    times = take_turns(steps, repetitions, f"decoding {num_tokens} tokens")
     torch.set_num_threads(threads)
-    return statistics.median(ratios)
+    return ratio(times, "none", "cache")
 
 
 def measure_caches(num_tokens: int, repetitions: int) -> dict[str, float]:
@@ -248,58 +216,33 @@ def measure_caches(num_tokens: int, repetitions: int) -> dict[str, float]:
         f"window of {window}, concatenated": (local, KeyValueCache),
         f"window of {window}, ring": (local, lambda: KeyValueCache(window=window)),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in kinds}
     outs: dict[str, Tensor] = {}
-    for repetition in range(-1, repetitions):  # the first round warms up
-        say(f"  caches, {num_tokens} tokens, round {repetition + 1} of {repetitions}", end="\r")
-        for name, (layer, new) in kinds.items():
-            cache = new()
-            start = time.perf_counter()
-            with torch.inference_mode():
-                for t in range(num_tokens):
-                    outs[name] = layer(x[:, t : t + 1], is_causal=True, cache=cache)
-            if repetition >= 0:
-                seconds[name].append(time.perf_counter() - start)
-    say("")
-    names = list(kinds)
-    for reference, name in zip(names[::2], names[1::2], strict=True):
-        torch.testing.assert_close(outs[name], outs[reference])
+
+    @torch.inference_mode()
+    def decode(name: str) -> None:
+        layer, new = kinds[name]
+        cache = new()
+        for t in range(num_tokens):
+            outs[name] = layer(x[:, t : t + 1], is_causal=True, cache=cache)
+
+    steps = {name: partial(decode, name) for name in kinds}
+    times = take_turns(steps, repetitions, f"caches, {num_tokens} tokens")
     torch.set_num_threads(threads)
-    return {
-        name: statistics.median(
-            a / b for a, b in zip(seconds[reference], seconds[name], strict=True)
-        )
-        for reference, name in zip(names[::2], names[1::2], strict=True)
-    }
-
-
-def say(text: str, end: str = "\n") -> None:
-    print(text, end=end, file=sys.stderr, flush=True)
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    pairs = list(zip(list(kinds)[::2], list(kinds)[1::2], strict=True))
+    for reference, name in pairs:
+        torch.testing.assert_close(outs[name], outs[reference])
+    return {name: ratio(times, reference, name) for reference, name in pairs}
 
 
 def main() -> None:
     """Measure, print Markdown, keep JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller and fewer, for a first look")
-    parser.add_argument(
-        "--json", type=Path, default=Path(__file__).parent / "results" / "attention.json"
-    )
-    options = parser.parse_args()
+    options = read_options(__doc__, "attention")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler writes between our lines
     sizes = [(2, 64), (1, 128)] if options.quick else [(8, 128), (8, 512), (4, 1024)]
     repetitions = 3 if options.quick else 15
     lengths = [512, 1024, 2048] if options.quick else [512, 1024, 2048, 4096, 8192]
     num_tokens = 32 if options.quick else 256
 
-    load = os.getloadavg()[0]
-    if load > 0.5:
-        say(f"The machine is busy (load {load:.1f}): close contenders will not be told apart")
     say(f"Forward and backward, d_model {D_MODEL}, {NUM_HEADS} heads")
     times = {size: measure_times(*size, repetitions, into_input=False) for size in sizes}
     say("The same, with the gradient of the input")
@@ -345,27 +288,21 @@ def main() -> None:
     print("\nSteps with a cache, times as fast as with one that concatenates:", end=" ")
     print(", ".join(f"{name} {speed:.2f}" for name, speed in caches.items()), end=".\n")
 
-    result = {
-        "quick": options.quick,
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-        "repetitions": repetitions,
-        "load_at_start": load,
-        "time_relative_to_bare_sdpa": beside_bare,
-        "times_as_fast_as_torch": beside_torch,
-        "with_gradient_of_input": {
+    keep(
+        options,
+        repetitions,
+        time_relative_to_bare_sdpa=beside_bare,
+        times_as_fast_as_torch=beside_torch,
+        with_gradient_of_input={
             "times_as_fast_as_torch": deeper_torch,
             "time_relative_to_bare_sdpa": deeper_bare,
         },
-        "grouped_relative_to_bare_sdpa": beside_grouped,
-        "peak_bytes": peaks,
-        "memory_exponent": exponents,
-        "decoding": {"tokens": num_tokens, "times_as_fast_with_cache": decoding},
-        "caches_times_as_fast_as_concatenating": caches,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
-    say(f"Kept in {options.json}")
+        grouped_relative_to_bare_sdpa=beside_grouped,
+        peak_bytes=peaks,
+        memory_exponent=exponents,
+        decoding={"tokens": num_tokens, "times_as_fast_with_cache": decoding},
+        caches_times_as_fast_as_concatenating=caches,
+    )
 
 
 if __name__ == "__main__":

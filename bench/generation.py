@@ -8,19 +8,16 @@ to write our tokens. What is claimed are ratios of medians from one run: absolut
 the machine. Peers that are not installed are named and left out.
 """
 
-import argparse
-import json
-import os
-import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import torch
 from torch import nn
 
 from headwise.decoder_only import DecoderOnly
+from headwise.models import published_names
+from turns import keep, ratio, read_options, say, table, take_turns
 
 VOCAB, D_MODEL, NUM_HEADS, NUM_KV_HEADS, NUM_LAYERS, D_FF = 1000, 256, 8, 2, 4, 704
 OURS, REFERENCE, PEER = "headwise", "transformers", "x-transformers"
@@ -53,20 +50,14 @@ def llama_contenders() -> dict[str, Write]:
             eos_token_id=None,
         )
         theirs = transformers.LlamaForCausalLM(config).eval()
-        names = (
-            *(("embedding.", "model.embed_tokens."), ("blocks.", "model.layers.")),
-            *(("feed_forward.W_gate.", "mlp.gate_proj."), ("feed_forward.W_1.", "mlp.up_proj.")),
-            *(("feed_forward.W_2.", "mlp.down_proj."), ("norm_1.", "input_layernorm.")),
-            *(("norm_2.", "post_attention_layernorm."), ("W_vocab.", "lm_head.")),
-            *((f"attention.W_{letter}.", f"self_attn.{letter}_proj.") for letter in "qkvo"),
+        weights = ours.state_dict()
+        theirs.load_state_dict(
+            {
+                name.theirs.replace("{i}", str(i)): weights[name.ours[0].replace("{i}", str(i))]
+                for name in published_names.LLAMA
+                for i in range(NUM_LAYERS if "{i}" in name.theirs else 1)
+            }
         )
-        weights = {}
-        for name, weight in ours.state_dict().items():
-            name = f"model.{name}" if name.startswith("norm.") else name
-            for here, there in names:
-                name = name.replace(here, there)
-            weights[name] = weight
-        theirs.load_state_dict(weights)
         found[REFERENCE] = as_transformers(theirs)
     except ImportError:
         say("  transformers is not installed and left out: pip install transformers")
@@ -160,22 +151,12 @@ def measure(
     prompts, names = prompts_of(lengths), list(contenders)
     if len(set(lengths)) > 1 and PEER in names:
         names.remove(PEER)  # it takes prompts of unequal length in another way
-    times: dict[str, list[float]] = {name: [] for name in names}
-    for repetition in range(-1, repetitions):  # the first round warms up
-        turn = repetition % len(names)
-        for name in names[turn:] + names[:turn]:
-            start = time.perf_counter()
-            texts = contenders[name](prompts, max_new)
-            spent = time.perf_counter() - start
-            assert len(texts) == len(lengths) and all(len(text) == max_new for text in texts)
-            if repetition >= 0:
-                times[name].append(spent)
-        say(f"  prompts of {lengths}: round {repetition + 1} of {repetitions}", end="\r")
-    say("")
-    return {
-        name: statistics.median(a / b for a, b in zip(times[name], times[OURS], strict=True))
-        for name in names
-    }
+    steps = {name: partial(contenders[name], prompts, max_new) for name in names}
+    for name, step in steps.items():
+        lengths_written = [len(text) for text in step()]
+        assert lengths_written == [max_new] * len(lengths), f"{name} wrote {lengths_written}"
+    times = take_turns(steps, repetitions, f"prompts of {lengths}", time.process_time)
+    return {name: ratio(times, name, OURS) for name in names}
 
 
 def same_texts(contenders: dict[str, Write]) -> bool | None:
@@ -186,24 +167,11 @@ def same_texts(contenders: dict[str, Write]) -> bool | None:
     return contenders[OURS](prompts, 20) == contenders[REFERENCE](prompts, 20)
 
 
-def say(text: str, end: str = "\n") -> None:
-    print(text, end=end, file=sys.stderr, flush=True)
-
-
 def main() -> None:
     """Measure, print Markdown, keep JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller and fewer, for a first look")
-    parser.add_argument(
-        "--json", type=Path, default=Path(__file__).parent / "results" / "generation.json"
-    )
-    options = parser.parse_args()
+    options = read_options(__doc__, "generation")
     torch.set_num_threads(1)  # steps are so small that threads would mostly wait for each other
     max_new, repetitions = (16, 1) if options.quick else (128, 7)
-    load = os.getloadavg()[0]
-    if load > 0.5:
-        say(f"The machine is busy (load {load:.1f}): close contenders will not be told apart")
-
     say(f"Greedy generation, width {D_MODEL}, {NUM_LAYERS} layers, {max_new} new tokens")
     llama, gpt2 = llama_contenders(), gpt2_contenders()
     same = same_texts(llama)
@@ -223,24 +191,18 @@ def main() -> None:
 
     print(f"\nTime to write {max_new} tokens, relative to headwise:\n")
     peers = [name for name in (REFERENCE, PEER) if any(name in row for row in ratios.values())]
-    print(f"| | {' | '.join(peers)} |\n|---|{'---|' * len(peers)}")
-    for name, row in ratios.items():
-        cells = (f"{row[peer]:.2f}" if peer in row else "–" for peer in peers)
-        print(f"| {name} | {' | '.join(cells)} |")
-
-    result = {
-        "quick": options.quick,
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-        "repetitions": repetitions,
-        "load_at_start": load,
-        "new_tokens": max_new,
-        "same_texts_as_transformers": same,
-        "time_relative_to_headwise": ratios,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
-    say(f"Kept in {options.json}")
+    rows = [
+        [name, *(f"{row[peer]:.2f}" if peer in row else "–" for peer in peers)]
+        for name, row in ratios.items()
+    ]
+    print(table(["", *peers], rows))
+    keep(
+        options,
+        repetitions,
+        new_tokens=max_new,
+        same_texts_as_transformers=same,
+        time_relative_to_headwise=ratios,
+    )
 
 
 if __name__ == "__main__":

@@ -1,16 +1,13 @@
 """How fast published models run in our own layers, against the reference library, as ratios.
 
-    python bench/models.py [--quick]
+    python bench/models.py [--quick] [--json PATH]
 
-Both hold the same published weights and run interleaved in one process on one thread; what they
-give has to agree. Sentences go to the reference library in the same batches, sorted by length and
-padded, through its own fast tokeniser. What is claimed are ratios of medians from one run, in the
-processor's time, which others on the machine do not change: absolute times belong to the machine.
+Both hold the same published weights and take turns in one process on one thread; what they give
+has to agree. Sentences go to the reference library in the same batches, sorted by length and
+padded, through its own fast tokeniser.
 """
 
-import argparse
 import random
-import statistics
 import time
 from collections.abc import Callable
 
@@ -19,6 +16,7 @@ import transformers
 from torch import Tensor
 
 from headwise.models import minilm, weights
+from turns import keep, ratio, read_options, table, take_turns
 
 BATCH = 32
 
@@ -59,46 +57,40 @@ def mixed(count: int) -> list[str]:
     return [" ".join(source.choices(words, k=source.randrange(3, 61))) for _ in range(count)]
 
 
-def ratio(name: str, ours: Callable[[], Tensor], theirs: Callable[[], Tensor], rounds: int) -> None:
-    """Print how long ours takes, where theirs takes 1."""
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+def compare(
+    name: str, ours: Callable[[], Tensor], theirs: Callable[[], Tensor], repetitions: int
+) -> float:
+    """How long ours takes, where theirs takes 1."""
+    assert (ours() - theirs()).abs().max() < 1e-5
     contenders = {"ours": ours, "theirs": theirs}
-    given: dict[str, Tensor] = {}
-    for repetition in range(-1, rounds):  # the first round warms up
-        for who in sorted(contenders, reverse=bool(repetition % 2)):
-            start = time.process_time()
-            given[who] = contenders[who]()
-            if repetition >= 0:
-                times[who].append(time.process_time() - start)
-    assert (given["ours"] - given["theirs"]).abs().max() < 1e-5
-    medians = {who: statistics.median(spent) for who, spent in times.items()}
-    print(f"{name}: {medians['ours'] / medians['theirs']:.2f} of the reference library's time")
+    return ratio(take_turns(contenders, repetitions, name, time.process_time), "ours", "theirs")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and sentences")
-    quick = parser.parse_args().quick
+    """Measure, print Markdown, keep JSON."""
+    options = read_options(__doc__, "models")
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    weights.find("minilm")
-    one = ["the cat sat on the mat"]
-    rounds = 3 if quick else 7
-    ratio(
-        "MiniLM, load and embed one sentence",
-        lambda: minilm.load().embed(one),
-        lambda: Reference().embed(one),
-        rounds,
-    )
-    ours, theirs, many = minilm.load(), Reference(), mixed(100 if quick else 1000)
-    ratio("MiniLM, one sentence", lambda: ours.embed(one), lambda: theirs.embed(one), 5 * rounds)
-    ratio(
-        f"MiniLM, {len(many)} sentences of mixed length",
-        lambda: ours.embed(many, BATCH),
-        lambda: theirs.embed(many),
-        rounds if quick else 3,
-    )
+    one, repetitions = ["the cat sat on the mat"], 3 if options.quick else 7
+    ours, theirs, many = minilm.load(), Reference(), mixed(100 if options.quick else 1000)
+    cases: dict[str, tuple[Callable[[], Tensor], Callable[[], Tensor], int]] = {
+        "load and embed one sentence": (
+            lambda: minilm.load().embed(one),
+            lambda: Reference().embed(one),
+            repetitions,
+        ),
+        "one sentence": (lambda: ours.embed(one), lambda: theirs.embed(one), 5 * repetitions),
+        f"{len(many)} sentences of mixed length": (
+            lambda: ours.embed(many, BATCH),
+            lambda: theirs.embed(many),
+            3,
+        ),
+    }
+    ratios = {name: compare(name, *case) for name, case in cases.items()}
+    print("\nMiniLM, time relative to transformers:\n")
+    print(table(["", "headwise"], [[name, f"{each:.2f}"] for name, each in ratios.items()]))
+    keep(options, repetitions, time_relative_to_transformers=ratios)
 
 
 if __name__ == "__main__":

@@ -2,34 +2,27 @@
 
     python bench/smollm2.py [--quick] [--json PATH]
 
-Both write 64 tokens greedily from the same prompt, in float32, with their caches, interleaved in
-one process on one thread, and have to write the same text. The weights are those that
+Both write 64 tokens greedily from the same prompt, in float32, with their caches, in one process
+on one thread, and have to write the same text. The weights are those that
 `python -m headwise.models fetch smollm2` brings.
 """
 
-import argparse
-import json
-import os
-import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
+import transformers
+from transformers.initialization import no_init_weights
 
 from headwise.models import published_names, smollm2
 from headwise.rotary import pairs_to_halves
+from turns import keep, ratio, read_options, table, take_turns
 
 PROMPT = "The lighthouse keeper climbed the stairs every evening, because"
-Write = Callable[[], list[int]]
 
 
-def contenders(max_new: int) -> dict[str, Write]:
+def contenders(max_new: int) -> dict[str, Callable[[], list[int]]]:
     """Ours, and theirs with our weights."""
-    import transformers
-    from transformers.initialization import no_init_weights
-
     loaded = smollm2.load()
     model, state = loaded.model, {}
     attention = model.blocks[0].attention
@@ -72,54 +65,18 @@ def contenders(max_new: int) -> dict[str, Write]:
 
 def main() -> None:
     """Measure, print Markdown, keep JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer, for a first look")
-    parser.add_argument(
-        "--json", type=Path, default=Path(__file__).parent / "results" / "smollm2.json"
-    )
-    options = parser.parse_args()
+    options = read_options(__doc__, "smollm2")
     torch.set_num_threads(1)
     max_new, repetitions = (16, 1) if options.quick else (64, 7)
-    load = os.getloadavg()[0]
-    if load > 0.5:
-        say(f"The machine is busy (load {load:.1f}): close contenders will not be told apart")
     writers = contenders(max_new)
-    names, texts = list(writers), []
-    times: dict[str, list[float]] = {name: [] for name in names}
-    for repetition in range(-1, repetitions):  # the first round warms up
-        turn = repetition % len(names)
-        for name in names[turn:] + names[:turn]:
-            start = time.perf_counter()
-            texts.append(writers[name]())
-            if repetition >= 0:
-                times[name].append(time.perf_counter() - start)
-        say(f"  round {repetition + 1} of {repetitions}", end="\r")
-    say("")
+    texts = [write() for write in writers.values()]
     assert all(text == texts[0] for text in texts), "not all write the same text"
     assert len(texts[0]) == max_new
-    ratios = {
-        name: statistics.median(a / b for a, b in zip(times[name], times["headwise"], strict=True))
-        for name in names[1:]
-    }
+    times = take_turns(writers, repetitions, "writing", time.process_time)
+    ratios = {name: ratio(times, name, "headwise") for name in list(writers)[1:]}
     print(f"\nTime to write {max_new} tokens with SmolLM2, relative to headwise:\n")
-    print(f"| {' | '.join(ratios)} |\n|{'---|' * len(ratios)}")
-    print(f"| {' | '.join(f'{ratio:.2f}' for ratio in ratios.values())} |")
-    result = {
-        "quick": options.quick,
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-        "repetitions": repetitions,
-        "load_at_start": load,
-        "new_tokens": max_new,
-        "time_relative_to_headwise": ratios,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
-    say(f"Kept in {options.json}")
-
-
-def say(text: str, end: str = "\n") -> None:
-    print(text, end=end, file=sys.stderr, flush=True)
+    print(table([*ratios], [[f"{each:.2f}" for each in ratios.values()]]))
+    keep(options, repetitions, new_tokens=max_new, time_relative_to_headwise=ratios)
 
 
 if __name__ == "__main__":
