@@ -46,9 +46,10 @@ def take_turns(
     """
     names, times = list(contenders), {name: [] for name in contenders}
     for repetition in range(-1, repetitions):  # the first round warms up
-        # Each round starts with another contender, so that nobody always follows the same one.
+        # Each round starts with another contender, and every second one goes the other way, so
+        # that nobody always follows the same one.
         turn = repetition % len(names)
-        for name in names[turn:] + names[:turn]:
+        for name in (names[turn:] + names[:turn])[:: -1 if repetition % 2 else 1]:
             start = clock()
             contenders[name]()
             if repetition >= 0:

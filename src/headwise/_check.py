@@ -38,9 +38,10 @@ FARTHEST = 2**53  # position: up to here, double precision tells one from the ne
 
 
 class _Known(threading.local):
-    """Whether what this thread hands to modules is known to fit."""
+    """Whether what this thread hands to modules is known to fit, and what they then share."""
 
     to_fit = False
+    positions: tuple[int, int, torch.device, Tensor] | None = None  # from, to, where they lie
 
 
 KNOWN = _Known()
@@ -56,7 +57,7 @@ def known_to_fit() -> Iterator[None]:
     try:
         yield
     finally:
-        KNOWN.to_fit = before
+        KNOWN.to_fit, KNOWN.positions = before, None
 
 
 # Numbers
@@ -292,6 +293,14 @@ def check_input(name: str, x: Tensor, expected: Sequence[int | str], layer: nn.M
         check_alike(name, x, "the weights", weight)
     elif not x.is_floating_point():
         raise ValueError(f"{name}: got dtype {x.dtype}, expected a floating one")
+
+
+def check_vectors(name: str, x: Tensor, width: int, layer: nn.Module) -> None:
+    """x holds vectors of this width, and has the dtype and device of the layer that reads it."""
+    if KNOWN.to_fit:
+        return
+    check_tensor(name, x)
+    check_input(name, x, (*x.shape[:-1], width), layer)
 
 
 def check_values(name: str, x: Tensor, valid: Tensor, expected: str) -> None:

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from headwise._check import show
+from headwise._check import KNOWN, show
 from headwise.alibi import alibi_bias
 from headwise.cache import KeyValueCache
 from headwise.masks import causal_mask, combine
@@ -38,7 +38,7 @@ def find_places(
     if cache is not None and growing:
         before, held = cache.length, cache.held(seq_len)
     total = before + key.size(1)
-    queries = torch.arange(total - seq_len, total, device=query.device) if given is None else given
+    queries = _counted(total - seq_len, total, query.device) if given is None else given
     earlier = None if cache is None or key is not query else cache.positions
     if not keys_matter and (key is not query or (given is None and earlier is None)):
         return Places(queries)
@@ -55,6 +55,15 @@ def find_places(
             f"{show((seq_len,))}: the first tokens of all sentences stand at one place there"
         )
     return Places(queries, history if held is None else history[..., held], held, history)
+
+
+def _counted(start: int, end: int, device: torch.device) -> Tensor:
+    """start, start + 1, …, end - 1; all layers of a model that writes get the same tensor."""
+    if not KNOWN.to_fit:
+        return torch.arange(start, end, device=device)
+    if KNOWN.positions is None or KNOWN.positions[:3] != (start, end, device):
+        KNOWN.positions = start, end, device, torch.arange(start, end, device=device)
+    return KNOWN.positions[3]
 
 
 def alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

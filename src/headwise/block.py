@@ -99,7 +99,7 @@ class Block(nn.Module):
                 where the cache ends.
             cache: keeps keys and values for the next call.
         """
-        check_input("x", x, ("batch", "seq_len", self.d_model), self.attention.W_q)
+        check_input("x", x, ("batch", "seq_len", self.d_model), self.norm_1)
         h = self.norm_1(x)  # (batch, seq_len, d_model)
         seen = self.attention(h, mask=mask, is_causal=True, cache=cache, positions=positions)
         x = x + self.dropout(seen)

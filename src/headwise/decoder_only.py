@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from headwise._check import (
+    KNOWN,
     ROWS,
     check_device,
     check_divides,
@@ -255,12 +256,14 @@ class DecoderOnly(Writer):
             x = x + self.position_embedding(where)
         x = self.dropout(x)
 
-        grown = [part.copy() for part in cache or []]
+        # Who writes has the cache to himself, and gives it up if a call fails.
+        grown = (cache or []) if KNOWN.to_fit else [part.copy() for part in cache or []]
         for i, block in enumerate(self.blocks):
             x = block(x, mask, positions=positions, cache=grown[i] if cache else None)
         x = self.norm(x)  # (batch, seq_len, d_model)
-        for part, new in zip(cache or [], grown, strict=True):
-            part.update(new)
+        if not KNOWN.to_fit:
+            for part, new in zip(cache or [], grown, strict=True):
+                part.update(new)
         return x
 
     def _where(
@@ -279,7 +282,7 @@ class DecoderOnly(Writer):
 
     def _check_cache(self, cache: list[KeyValueCache] | None) -> None:
         """The cache, if any, is one of `new_cache`, grown by whole calls."""
-        if cache is None:
+        if cache is None or KNOWN.to_fit:
             return
         check_each("cache", cache, KeyValueCache, expected="a list of KeyValueCache")
         lengths = [part.length for part in cache]

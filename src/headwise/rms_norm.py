@@ -3,7 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_input, check_real, check_tensor, check_widths
+from headwise._check import check_real, check_vectors, check_widths
+
+HALVES = (torch.float16, torch.bfloat16)
 
 
 class RMSNorm(nn.Module):
@@ -23,13 +25,12 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., d_model), every vector about as long as √d_model before the scale: same shape."""
-        check_tensor("x", x)
-        check_input("x", x, (*x.shape[:-1], self.d_model), self)
+        check_vectors("x", x, self.d_model, self)
         # In half precision the square of 256 is already infinite, so squares are taken in single.
-        wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        mean_square = (wide * wide).sum(dim=-1, keepdim=True) / self.d_model  # (..., 1)
+        wide = x.float() if x.dtype in HALVES else x
+        mean_square = (wide * wide).mean(dim=-1, keepdim=True)  # (..., 1)
         normal = wide * torch.rsqrt(mean_square + self.eps)
-        return self.weight * normal.to(x.dtype)
+        return self.weight * (normal.to(x.dtype) if x.dtype in HALVES else normal)
 
     def extra_repr(self) -> str:
         """The two settings."""

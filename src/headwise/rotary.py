@@ -1,11 +1,12 @@
 """Rotary positions (RoPE): queries and keys are turned, so that scores know distances alone."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from headwise._check import (
+    KNOWN,
     being_traced,
     check_divides,
     check_floats,
@@ -21,6 +22,15 @@ from headwise.positional import _widest
 Layout = Literal["halves", "pairs"]
 LAYOUTS = ("halves", "pairs")
 FEW = 64  # positions, as when a batch is continued by a token each
+
+
+class _Last(NamedTuple):
+    """What a module was last asked for, and gave."""
+
+    positions: Tensor
+    dtype: torch.dtype
+    key: object  # all that the turns depend on
+    turns: tuple[Tensor, Tensor]
 
 
 class Rotary(nn.Module):
@@ -58,7 +68,7 @@ class Rotary(nn.Module):
         _check_layout(layout)
         self.d_k, self.rotary_dim = int(d_k), check_rotary_dim(d_k, rotary_dim)
         self.theta, self.layout, self.scale = float(theta), layout, float(scale)
-        self._last: tuple[object, tuple[Tensor, Tensor]] | None = None
+        self._last: _Last | None = None
         self._paces: tuple[object, Tensor] | None = None
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
@@ -68,9 +78,7 @@ class Rotary(nn.Module):
             x: queries or keys, (batch, num_heads, seq_len, d_k).
             positions: whole numbers, (seq_len,) or (batch, seq_len).
         """
-        check_shape("x", x, ("batch", "num_heads", "seq_len", self.d_k))
-        check_floats("x", x)
-        check_where("positions", positions, x.size(0), x.size(2), x)
+        self._check(x, positions)
         cos, sin = self._remembered(positions, torch.promote_types(x.dtype, torch.float32))
         rest = None
         if self.rotary_dim < self.d_k:
@@ -80,14 +88,25 @@ class Rotary(nn.Module):
         else:
             partner = torch.unflatten(x, -1, (-1, 2)).flip(-1).flatten(-2)
         turned = torch.addcmul(x * cos, partner, sin)  # (batch, num_heads, seq_len, rotary_dim)
-        turned = turned.to(x.dtype)
+        if turned.dtype != x.dtype:
+            turned = turned.to(x.dtype)
         return turned if rest is None else torch.cat((turned, rest), dim=-1)
+
+    def _check(self, x: Tensor, positions: Tensor) -> None:
+        if KNOWN.to_fit:
+            return
+        check_shape("x", x, ("batch", "num_heads", "seq_len", self.d_k))
+        check_floats("x", x)
+        check_where("positions", positions, x.size(0), x.size(2), x)
 
     def _remembered(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """`_turns`, worked out once for queries, keys and all layers that share this module.
 
         While a model writes, that saves more than half of the time that turning takes.
         """
+        last, paces = self._last, self._paces  # other threads may put their own there at any time
+        if KNOWN.to_fit and last and last.positions is positions and last.dtype == dtype:
+            return last.turns
         hard_to_read = positions.device.type != "cpu" or positions.numel() > FEW
         if hard_to_read or torch.compiler.is_compiling() or being_traced():
             return self._turns(positions, dtype)
@@ -98,12 +117,12 @@ class Rotary(nn.Module):
         settings = (self.theta, self.scale, self.layout, self.rotary_dim)
         # What inference mode makes cannot be used outside it.
         key = (where, positions.shape, dtype, settings, torch.is_inference_mode_enabled())
-        last, paces = self._last, self._paces  # other threads may put their own there at any time
-        if last is None or last[0] != key:
+        if last is None or last.key != key:
             if paces is None or paces[0] != settings:
                 paces = self._paces = settings, self._frequencies(positions.device)
-            last = self._last = key, self._turns(positions, dtype, paces[1])
-        return last[1]
+            last = _Last(positions, dtype, key, self._turns(positions, dtype, paces[1]))
+        self._last = last._replace(positions=positions)
+        return last.turns
 
     def _frequencies(self, device: torch.device) -> Tensor:
         """By how much each pair turns from one position to the next, (rotary_dim / 2,)."""
