@@ -110,6 +110,14 @@ def test_mode_and_chance_stay_as_they_were() -> None:
     assert text == module.eval().generate(PROMPTS, 5)
 
 
+def test_settings_of_the_rotation_are_heard_at_the_next_text() -> None:
+    """Layers share their angles while a text is written, and not beyond it."""
+    module, prompt = model(**KINDS["rotary, pairs"]), [3, 1, 4]
+    module.generate([prompt], 2)
+    module.blocks[0].attention.rotary.theta = 2.0  # all blocks have this one
+    assert module.generate([prompt], 8) == [slowly(module, prompt, 8)]
+
+
 def test_nothing_to_write_gives_empty_texts() -> None:
     assert model().generate(PROMPTS, 0) == [[], [], [], []]
     assert model().generate([], 5) == []

@@ -278,6 +278,8 @@ def _fill(model: MiniLM, state: dict[str, Tensor], path: Path) -> None:
             raise ValueError(
                 f"{path}: got {show(weight.shape)} for {name}, expected {show(wanted[name].shape)}"
             )
+        if not weight.sum().isfinite():
+            raise ValueError(f"{path}: got numbers in {name} that are not finite, expected finite")
     model.load_state_dict(ours, assign=True)
 
 

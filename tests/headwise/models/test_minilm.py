@@ -171,6 +171,8 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     refused(publish(folder, less), r"has no weight 'layers.2.feed_forward.W_2.bias', expected")
     refused(publish(folder, more), r"model.safetensors: tensors: got lm_head.weight, expected names")
     refused(publish(folder, deeper), r"has a weight 'layers.3.feed_forward.W_2.weight', expected")
+    broken = right | {"embeddings.LayerNorm.bias": torch.tensor([0.0] * 7 + [torch.nan])}
+    refused(publish(folder, broken), r"tensors: got numbers in norm.bias that are not finite")
     refused(publish(folder, wider), r"tensors: got \(9,\) for norm.bias, expected \(8,\)")
 
 

@@ -91,7 +91,10 @@ def test_the_cache_is_where_the_environment_says(monkeypatch: Patch, tmp_path: P
 
 def test_published_weights_are_there() -> None:
     for name, package in PACKAGES.items():
-        assert {path.name for path in find(name).iterdir()} == set(package.files)
+        files = list(find(name).iterdir())
+        assert {path.name for path in files} == set(package.files)
+        kept = sum(path.stat().st_size for path in files)
+        assert package.megabytes * 10**6 + kept < package.room * 10**6
 
 
 # Fetching
