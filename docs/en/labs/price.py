@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. Of each it reads 48 tokens, and the loss is what it pays per token for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost about 10.8.
+# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is what it pays per token for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost about 10.8.
 
 # %%
 texts = [
@@ -158,15 +158,16 @@ texts = [
     "春天来了，天气一天比一天暖和。公园里的花都开了，孩子们在草地上跑来跑去。老人坐在长椅上晒太阳。",
     "今天早上我起得很晚，没有吃早饭就去上班了。路上下着大雨，公共汽车上人很多。到了办公室，我先喝了一杯热茶。",
 ]
-batch = torch.tensor([loaded.tokens.encode(text)[:48] for text in texts])  # (6, 48)
+batch = torch.tensor([loaded.tokens.encode(text)[:41] for text in texts])  # (6, 41)
 losses = {}
 for bug, change in bugs.items():
-    logits = logits_of(batch, 8, **change)[:, :-1]  # (6, 47, 49152)
-    losses[bug] = F.cross_entropy(logits.mT, batch[:, 1:], reduction="none")  # (6, 47)
+    logits = logits_of(batch[:, :-1], 8, **change)  # (6, 40, 49152)
+    each = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten(), reduction="none")
+    losses[bug] = each.view(6, 40)
 loss = {bug: each.mean().item() for bug, each in losses.items()}
 price = {bug: (each - losses["right"]).mean(dim=1) for bug, each in losses.items()}
 
-x = model.embedding(batch)  # (6, 48, 576)
+x = model.embedding(batch)  # (6, 41, 576)
 for block in model.blocks[:10]:
     x = block(x)
 off_centre = (x.mean(-1).abs() / x.square().mean(-1).sqrt()).mean().item()
@@ -179,8 +180,9 @@ for bug, each in price.items():
 # %% [markdown]
 # The second column is the price, on average over the six texts; least and most are the texts that it's lowest and highest for.
 #
-# - **The order of sharing costs everything.** Each query head looks at the keys of another group, and the model knows less than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
+# - **The order of sharing costs everything.** Six of the nine query heads look at the keys of another group, and the model knows less than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
 # - **The wrong layout of RoPE, and turned values,** raise no error, and they cost something in every single text: `min(price["layout"].min(), price["values"].min()) > 0.2`.
+# - **The scale** costs in either direction, and in every text: `min(price["root d_model"].min(), price["no root"].min()) > 0.5`. Divided too much, the weights are too even; not divided, too much falls on a single key.
 # - **The mean costs next to nothing:** `loss["mean"] < loss["right"] + 0.2`. The vectors inside this model have a mean close to 0, compared with their size, `off_centre < 0.05`, so subtracting it hardly changes them. You'd find that bug by comparing with a reference, not by looking at the loss.
 # - **Not seeing itself** is cheap too, `loss["not itself"] < loss["right"] + 0.5`: what a token is still arrives through the residual connection.
 # - **Seeing the next token** should make the loss fall, as the answer is in sight. In a model that was *trained* with that bug it does. This one never learned what to do with it, and the spread is wide: in some texts it helps, in others it hurts, `price["next"].min() < -1` and `price["next"].max() > 1`. Measured on a single text, this bug could pass for an improvement.
@@ -190,7 +192,7 @@ for bug, each in price.items():
 # A window of 16 costs a lot, and a window of 15 that also keeps the first token hardly anything, with as many keys in sight: `price["window"].mean() > 5 * price["window, first"].mean()`. Here is the loss along the text, eight tokens at a time.
 
 # %%
-parts = {bug: losses[bug][:, :40].unflatten(1, (5, 8)).mean(dim=(0, 2)) for bug in losses}
+parts = {bug: losses[bug].unflatten(1, (5, 8)).mean(dim=(0, 2)) for bug in losses}
 
 # %%
 plot.lines(
@@ -212,16 +214,16 @@ plot.lines(
 #
 # ## Which of them still say Paris? {#paris}
 #
-# Now ask each broken model to write on from four prompts, greedily, six tokens each. The texts are too short for a window to matter.
+# Now ask each broken model to write on from four prompts, greedily, four tokens each. The texts are too short for a window to matter, so the two windows are left out.
 
 # %%
 prompts = ["The capital of France is", "The opposite of hot is", "The sun rises in the", "你好，"]
 start = torch.tensor([loaded.tokens.encode(prompt) for prompt in prompts])  # (4, 5)
 answers = {}
-for bug, change in bugs.items():
+for bug in [bug for bug in bugs if "window" not in bug]:
     written = start
-    for _ in range(6):
-        best = logits_of(written, 5, **change)[:, -1].argmax(-1)  # (4,)
+    for _ in range(4):
+        best = logits_of(written, 5, **bugs[bug])[:, -1].argmax(-1)  # (4,)
         written = torch.cat((written, best[:, None]), dim=1)
     texts_now = [loaded.tokens.decode(row[5:]).decode("utf-8", "replace") for row in written.tolist()]
     answers[bug] = [" ".join(text.split()) for text in texts_now]
@@ -232,7 +234,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# `answers["right"][0].startswith("Paris")`, and so does the model with RoPE in the wrong layout: `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. A test that would have caught it compares numbers: the logits with those of a reference, or the loss with that of yesterday's code.
+# `answers["right"][0].startswith("Paris")`, and so does the model with RoPE in the wrong layout: `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. A test that would have caught it compares numbers: the logits with those of a reference, or the loss with that of yesterday's code.
 #
 # ## Try it {#try}
 #

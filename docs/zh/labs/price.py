@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## 各要花多少 {#cost}
 #
-# 六段文本，四段英文，两段中文，都是为这个实验写的，所以模型不可能背过。每段读 48 个词元；损失是模型因为不知道下一个词元，平均每个词元付出的代价：完全有把握是 0，在所有词元里均匀乱猜约是 10.8。
+# 六段文本，四段英文，两段中文，都是为这个实验写的，所以模型不可能背过。每段要预测 40 个词元，每个都根据它前面的全部词元；损失是模型因为不知道下一个词元，平均每个词元付出的代价：完全有把握是 0，在所有词元里均匀乱猜约是 10.8。
 
 # %%
 texts = [
@@ -158,15 +158,16 @@ texts = [
     "春天来了，天气一天比一天暖和。公园里的花都开了，孩子们在草地上跑来跑去。老人坐在长椅上晒太阳。",
     "今天早上我起得很晚，没有吃早饭就去上班了。路上下着大雨，公共汽车上人很多。到了办公室，我先喝了一杯热茶。",
 ]
-batch = torch.tensor([loaded.tokens.encode(text)[:48] for text in texts])  # (6, 48)
+batch = torch.tensor([loaded.tokens.encode(text)[:41] for text in texts])  # (6, 41)
 losses = {}
 for bug, change in bugs.items():
-    logits = logits_of(batch, 8, **change)[:, :-1]  # (6, 47, 49152)
-    losses[bug] = F.cross_entropy(logits.mT, batch[:, 1:], reduction="none")  # (6, 47)
+    logits = logits_of(batch[:, :-1], 8, **change)  # (6, 40, 49152)
+    each = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten(), reduction="none")
+    losses[bug] = each.view(6, 40)
 loss = {bug: each.mean().item() for bug, each in losses.items()}
 price = {bug: (each - losses["right"]).mean(dim=1) for bug, each in losses.items()}
 
-x = model.embedding(batch)  # (6, 48, 576)
+x = model.embedding(batch)  # (6, 41, 576)
 for block in model.blocks[:10]:
     x = block(x)
 off_centre = (x.mean(-1).abs() / x.square().mean(-1).sqrt()).mean().item()
@@ -179,8 +180,9 @@ for bug, each in price.items():
 # %% [markdown]
 # 第二列就是代价，是六段文本的平均；“最少”和“最多”是代价最低和最高的那段文本。
 #
-# - **共用的次序错了，什么都没了。** 每个查询头看的是别组的键，模型知道的比均匀乱猜还少：`loss["repeat"] > torch.tensor(model.vocab).log()`。
+# - **共用的次序错了，什么都没了。** 九个查询头里有六个看的是别组的键，模型知道的比均匀乱猜还少：`loss["repeat"] > torch.tensor(model.vocab).log()`。
 # - **RoPE 的排列方式错了，或者连 V 也转了**，都不报错，而每一段文本都要多付：`min(price["layout"].min(), price["values"].min()) > 0.2`。
+# - **缩放**无论偏哪一边都要多付，而且每段文本都是：`min(price["root d_model"].min(), price["no root"].min()) > 0.5`。除得太多，权重太平均；完全不除，权重又太集中在一个键上。
 # - **减去均值几乎不花代价：** `loss["mean"] < loss["right"] + 0.2`。这个模型内部的向量，均值与大小相比接近 0，`off_centre < 0.05`，减掉它几乎没有变化。这样的错误要拿参考实现对比才找得到，光看损失看不出来。
 # - **看不到自己**也很便宜，`loss["not itself"] < loss["right"] + 0.5`：词元自己是什么，还能从残差连接传过来。
 # - **看到下一个词元**，答案就在眼前，损失理应下降。如果模型*训练*时就带着这个错误，确实如此。可这个模型从没学过怎么用它，各段文本相差悬殊：有的变好，有的变坏，`price["next"].min() < -1`，`price["next"].max() > 1`。只用一段文本去量，这个错误可能会被当成改进。
@@ -190,7 +192,7 @@ for bug, each in price.items():
 # 16 个词元的窗口代价很高；15 个再加上第一个词元，看得到的键一样多，却几乎不花代价：`price["window"].mean() > 5 * price["window, first"].mean()`。下面是损失沿着文本的变化，每八个词元算一次平均。
 
 # %%
-parts = {bug: losses[bug][:, :40].unflatten(1, (5, 8)).mean(dim=(0, 2)) for bug in losses}
+parts = {bug: losses[bug].unflatten(1, (5, 8)).mean(dim=(0, 2)) for bug in losses}
 
 # %%
 plot.lines(
@@ -212,16 +214,16 @@ plot.lines(
 #
 # ## 还有哪些会说 Paris？ {#paris}
 #
-# 现在让每个坏掉的模型接着四个提示往下写，用贪心的办法，各写六个词元。这么短的文本，窗口不起作用。
+# 现在让每个坏掉的模型接着四个提示往下写，用贪心的办法，各写四个词元。这么短的文本，窗口不起作用，所以两个窗口就不写了。
 
 # %%
 prompts = ["The capital of France is", "The opposite of hot is", "The sun rises in the", "你好，"]
 start = torch.tensor([loaded.tokens.encode(prompt) for prompt in prompts])  # (4, 5)
 answers = {}
-for bug, change in bugs.items():
+for bug in [bug for bug in bugs if "window" not in bug]:
     written = start
-    for _ in range(6):
-        best = logits_of(written, 5, **change)[:, -1].argmax(-1)  # (4,)
+    for _ in range(4):
+        best = logits_of(written, 5, **bugs[bug])[:, -1].argmax(-1)  # (4,)
         written = torch.cat((written, best[:, None]), dim=1)
     texts_now = [loaded.tokens.decode(row[5:]).decode("utf-8", "replace") for row in written.tolist()]
     answers[bug] = [" ".join(text.split()) for text in texts_now]
@@ -232,7 +234,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# `answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样：`answers["layout"][0].startswith("Paris")`。如果你只用这一个提示来测试，它就上线了。抓得住它的测试要比较数值：拿 logits 跟参考实现比，或者拿损失跟昨天的代码比。
+# `answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样：`answers["layout"][0].startswith("Paris")`。如果你只用这一个提示来测试，它就上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。抓得住它的测试要比较数值：拿 logits 跟参考实现比，或者拿损失跟昨天的代码比。
 #
 # ## 动手试试 {#try}
 #
