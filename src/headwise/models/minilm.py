@@ -179,6 +179,7 @@ class MiniLM(nn.Module):
 def load(folder: str | Path | None = None) -> MiniLM:
     """The model with its published weights: those that were fetched, or those in a folder."""
     safetensors = _library()
+    fetched = folder is None  # and so known to the last bit
     folder = published.find("minilm", _without_pickle(folder))
     config = _config(folder / "config.json")
     tokenizer = _tokenizer(folder / "vocab.txt", config["vocab_size"])
@@ -204,6 +205,8 @@ def load(folder: str | Path | None = None) -> MiniLM:
             f"{path}: {error}, expected whole weights as safetensors writes them"
         ) from error
     _fill(model, state, path)
+    if not fetched:
+        _check_finite(model, path)
     return model.eval()
 
 
@@ -278,9 +281,14 @@ def _fill(model: MiniLM, state: dict[str, Tensor], path: Path) -> None:
             raise ValueError(
                 f"{path}: got {show(weight.shape)} for {name}, expected {show(wanted[name].shape)}"
             )
-        if not weight.sum().isfinite():
-            raise ValueError(f"{path}: got numbers in {name} that are not finite, expected finite")
     model.load_state_dict(ours, assign=True)
+
+
+def _check_finite(model: MiniLM, path: Path) -> None:
+    """No number of the weights is NaN or infinite."""
+    for name, weight in model.state_dict().items():
+        if not weight.isfinite().all():
+            raise ValueError(f"{path}: got numbers in {name} that are not finite, expected finite")
 
 
 # The command line
