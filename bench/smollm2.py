@@ -31,7 +31,7 @@ def contenders(max_new: int) -> dict[str, Callable[[], list[int]]]:
             weight = model.state_dict()[name.ours[0].replace("{i}", str(i))]
             if name.theirs.endswith(("q_proj.weight", "k_proj.weight")):
                 weight = pairs_to_halves(weight, weight.size(0) // attention.d_k)
-            state[name.theirs.replace("{i}", str(i))] = weight
+            state[name.theirs.replace("{i}", str(i))] = weight.contiguous()  # as it would load it
     config = transformers.LlamaConfig(
         vocab_size=model.vocab,
         hidden_size=model.d_model,

@@ -149,12 +149,22 @@ def _model(file: GGUF, vocab: int) -> DecoderOnly:
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise wrong_file(file.path, f"has numbers in {name} that are not finite", "finite ones")
+    tensors = {name: _by_columns(tensor) for name, tensor in tensors.items()}
     found = published_names.renamed(tensors, published_names.GGUF)
     found.setdefault("W_vocab.weight", found["embedding.weight"])
     model.load_state_dict(found, assign=True)
     if tied:
         model.W_vocab.weight = model.embedding.weight
     return model.eval().requires_grad_(False)
+
+
+def _by_columns(weight: Tensor) -> Tensor:
+    """The same matrix, in memory column by column.
+
+    Who writes multiplies each matrix by one vector at a time, and that is a matter of how fast the
+    matrix is read: some processors read it faster by a third so.
+    """
+    return weight.t().contiguous().t()
 
 
 def _value(file: GGUF, key: str, kind: type[T]) -> T:
