@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 from unittest import mock
 
@@ -104,6 +104,7 @@ class _Names:
         named = module.named_modules() if module is not None else ()
         self.places = {id(one): f"{place}." if place else "" for place, one in named}
         self.known: dict[int, dict[str, int]] = {}
+        self.ours: dict[CodeType, bool] = {}
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -115,8 +116,12 @@ class _Names:
             sys.settrace(before)
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
-        ours = frame.f_code.co_filename.startswith(str(SOURCE))
-        if not ours or frame.f_code.co_name.startswith("<"):  # <genexpr>, <lambda>
+        # Called for all of torch's own functions too: anything but this look-up would be felt.
+        ours = self.ours.get(code := frame.f_code)
+        if ours is None:
+            named = not code.co_name.startswith("<")  # <genexpr>, <lambda>
+            ours = self.ours[code] = named and code.co_filename.startswith(str(SOURCE))
+        if not ours:
             return None
         # What comes in has the name that the caller gave it.
         self.known[id(frame)] = {name: id(x) for name, x in frame.f_locals.items()}
