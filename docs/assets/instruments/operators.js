@@ -42,14 +42,15 @@ function matmul(a, b) {
   const x = expand(a, [...lead, m, k]), y = expand(b, [...lead, k, n]), r = lead.length
   const out = empty([...lead, m, n], joint(a, b)), to = out.data, p = x.data, q = y.data
   const [xi, xk] = x.strides.slice(r), [yk, yj] = y.strides.slice(r)
-  // A product beyond the range of float32 is infinite there, and so here.
-  const round = out.dtype === "float32" ? Math.fround : v => v
+  const single = out.dtype === "float32"
   let o = 0
   each(lead, [x, y], ([px, py]) => {
     for (let i = 0; i < m; i++) {
       for (let j = 0; j < n; j++) {
         let sum = 0, s = px + i * xi, t = py + j * yj
-        for (let l = 0; l < k; l++, s += xk, t += yk) sum += round(p[s] * q[t])
+        // A product beyond the range of float32 is infinite there, and so here.
+        if (single) for (let l = 0; l < k; l++, s += xk, t += yk) sum += Math.fround(p[s] * q[t])
+        else for (let l = 0; l < k; l++, s += xk, t += yk) sum += p[s] * q[t]
         to[o++] = sum
       }
     }
