@@ -24,7 +24,7 @@ from proseproof.report import write_whole
 HEAD = "# What the numbers and formulas of the prose are: expressions, evaluated beside the code.\n"
 # What says something else beside another number.
 OTHERS = re.compile(r"\bothers? $", re.IGNORECASE)
-NEARBY = re.compile(r"\b(?:items|rows|columns|listed|parts|spans|lines)\(|(?<!\w)_(?!\w)")
+NEARBY = re.compile(r"\b(?:items|rows|columns|listed|parts|spans|lines)\(")
 
 
 @dataclass
@@ -168,7 +168,7 @@ class Binder:
     def _as_before(self, claim: Claim, said: list[tuple[Claim, int, str]]) -> Guess | None:
         """What the same number of the same things is elsewhere on the page, best in its section."""
         for other, home, code in sorted(said, key=lambda one: one[0].section != claim.section):
-            if alike(claim, other):
+            if alike(claim, other, self.numbers.bindings.get(other.section, other.key) is not None):
                 return self._as(claim, other, home, code)
         value = claim.reads[0].value
         others = OTHERS.search(claim.unit.bare[: claim.start]) is not None

@@ -5,24 +5,25 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from proseproof import number_words
 from proseproof.bindings import Unbound
-from proseproof.number_counters import Counters, printed_numbers, printed_text
+from proseproof.number_counters import Counters, printed_text
 from proseproof.number_guess_words import (
     LIKELY,
     WEAK,
     Guess,
     counts,
+    elided,
     nouns,
     parts_of,
     said,
     singular,
+    thing,
 )
 from proseproof.number_proof import holds
 from proseproof.numbers import Claim
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 BACK = re.compile(r"\s(?:\w+\s)?(?:back|before|earlier|behind|below)\b")
 BACK_THAN = re.compile(r"\b(?:back|before|earlier) than $")
 TIMES = re.compile(r"\s(?:times|fold)\b")
-FACTOR = re.compile(r"(?:twice|thrice|half|\w+\stimes) (?:as|the)\b", re.IGNORECASE)
 
 
 def labelled(claim: Claim, run: Run | None) -> Iterator[Guess]:
@@ -60,9 +60,7 @@ def striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Iterat
     read = claim.reads[0]
     if claim.how in ("<", ">", "<=", ">="):
         return
-    if FACTOR.match(claim.unit.bare, claim.start):
-        yield from ratios(read.value, printed_numbers(counters.run))
-    striking = len(claim.reads) > 1 or abs(read.value) >= 13 or bool(read.value % 1 and read.unit)
+    striking = len(claim.reads) > 1 or abs(read.value) >= 13 or "." in read.text
     if len(claim.reads) == 1 and striking:
         for name, value in values.items():
             if type(value) in (int, float) and not name.startswith("_"):
@@ -73,20 +71,13 @@ def striking(claim: Claim, values: dict[str, Any], counters: Counters) -> Iterat
             if times and "*" not in pattern:
                 continue  # sixteen times as much is no sixteen of the code
             yield Guess(f"coded({pattern!r})", LIKELY if striking else WEAK, "the code")
-    printed = printed_numbers(counters.run)
-    where = [place for place, true in enumerate(printed, 1) if holds(read, true, claim.how)]
+    shown = [one for one in number_words.find(printed_text(counters.run)) if not one.word]
+    where = [n for n, one in enumerate(shown, 1) if holds(read, one.value, claim.how)]
+    where = [n for n in where if shown[n - 1].text == read.text] or where
     alone = len(where) == 1 and not read.word and abs(read.value) >= 3
     if len(claim.reads) == 1 and where and (striking or alone) and not times:
         sure = striking and len(where) == 1
         yield Guess(f"printed({where[0]})", LIKELY if sure else WEAK, "the output")
-
-
-def ratios(value: float, printed: list[float]) -> Iterator[Guess]:
-    """The only two numbers of the output of which one is that many times the other."""
-    large = [(place, one) for place, one in enumerate(printed, 1) if abs(one) >= 13]
-    found = [(p, q) for p, one in large for q, two in large if p != q and one == value * two]
-    if len(found) == 1:
-        yield Guess("printed({}) / printed({})".format(*found[0]), LIKELY, "the output")
 
 
 def coded(claim: Claim, run: Run | None) -> Iterator[str]:
@@ -174,6 +165,46 @@ def literals(claim: Claim, counters: Counters, taken: Set[str]) -> Iterator[Gues
         yield Guess(f"-{found[0][1].removesuffix('[0]')}[0]" if back else found[0][1], WEAK, why)
 
 
+MAKING = frozenset(("randn", "rand", "zeros", "ones", "empty", "view", "reshape", "expand"))
+
+
+def made(claim: Claim, counters: Counters, words: Mapping[str, list[str]]) -> Iterator[Guess]:
+    """Eight numbers: a tensor is made with that size on the noun's axis, as in randn(64, 2, 8)."""
+    read, code = claim.reads[0], counters.run.block.code if counters.run is not None else ""
+    things = [singular(noun) for noun in (*nouns(claim)[:1], *elided(claim, words))]
+    leads = "\n".join(one for thing in things for one in words.get(thing, []))
+    axes = [int(axis) for axis in re.findall(r"^any\.shape\[(-?\d)\]$", leads, re.MULTILINE)]
+    for node in ast.walk(tree_of(counters.run)) if axes and len(claim.reads) == 1 else ():
+        if not isinstance(node, ast.Call) or len(node.args) < 2:
+            continue
+        if getattr(node.func, "attr", getattr(node.func, "id", "")) not in MAKING:
+            continue
+        for axis in axes:
+            size = node.args[axis] if -len(node.args) <= axis < len(node.args) else node
+            if is_number(size) and float(ast.literal_eval(size)) == read.value:
+                line = code.splitlines()[size.lineno - 1]
+                begin = len(line.encode()[: size.col_offset].decode())
+                end = len(line.encode()[: size.end_col_offset].decode())
+                if pattern := _telling(counters, line, begin, end):
+                    yield Guess(pattern, LIKELY, f"the size of a tensor: {things[0]}")
+
+
+def signs(claim: Claim, run: Run | None) -> Iterator[Guess]:
+    """A 1 wherever a key is seen: the block prints a table of 0 and 1."""
+    text, value, bare = printed_text(run), claim.reads[0].value, claim.unit.bare
+    if claim.reads[0].word or value not in (0, 1) or not SIGN.match(bare[claim.end :]):
+        return
+    table = re.search(r"(?<![\d.])[01](?:[,\s\[\]]+[01](?![\d.])){2,}", text)
+    shown = [one for one in number_words.find(text) if not one.word]
+    for place, one in enumerate(shown, 1):
+        if table and table.start() <= one.start < table.end() and one.value == value:
+            yield Guess(f"printed({place})", WEAK, "a sign of the table that is printed")
+            return
+
+
+SIGN = re.compile(r"\s(?:means?|stands? for|where|wherever|for each|if|says)\b")
+
+
 def _amounts(node: ast.AST, ends: bool) -> Iterator[ast.expr]:
     """The numbers in code, but for those that say which axis or item; or the ends of slices too."""
     for child in ast.iter_child_nodes(node):
@@ -222,59 +253,68 @@ def _telling(counters: Counters, line: str, begin: int, end: int, sign: str = ""
 def listed_names(
     claim: Claim, values: dict[str, Any], run: Run | None, taken: Set[str]
 ) -> Iterator[Guess]:
-    """Two versions: the code puts two variables of one type side by side."""
-    things = [singular(noun) for noun in nouns(claim)[:1]]
-    if not counts(claim) or not claim.reads[0].word or not things or things[0] in taken:
+    """Two versions: the code puts two variables of one type side by side, or treats them alike."""
+    one = thing(claim)
+    if not counts(claim) or not claim.reads[0].word or not one or one in taken:
         return
-    wanted, words = int(claim.reads[0].value), said(claim)
-    groups: dict[frozenset[str], list[str]] = {}
-    for node in ast.walk(tree_of(run)):
+    before = re.search(r"\b([a-z]+) $", claim.unit.bare[: claim.start], re.IGNORECASE)
+    article = before[1].lower() if before else ""
+    if article in ("first", "last", "other"):
+        return
+    shown = article in ("the", "these", "those", "our", "its")  # they were seen before
+    words, found = said(claim), dict[frozenset[str], tuple[int, int, list[str]]]()
+    for nearness, names in _side_by_side(tree_of(run)):
+        held = [values.get(name) for name in names]
+        kinds = {(type(value), str(getattr(value, "shape", ""))) for value in held}
+        alike = len(kinds) == 1 and not isinstance(held[0], int | str | None)
+        if alike and len(names) == len(set(names)) == claim.reads[0].value:
+            shared = len(parts_of(" ".join(names)) & words)
+            if nearness and not shared and not shown:
+                continue
+            found.setdefault(frozenset(names), (-shared, nearness, names))
+    ranked = sorted(found.values())
+    if len(ranked) == 1 or (len(ranked) > 1 and ranked[0][:2] < ranked[1][:2]):
+        yield Guess(f"len([{', '.join(ranked[0][2])}])", WEAK, "side by side in the code")
+
+
+def _side_by_side(tree: ast.Module) -> Iterator[tuple[int, list[str]]]:
+    """Names listed or compared; unpacked; in which lines of one form differ: print(a), print(b)."""
+    forms: dict[str, list[list[str]]] = {}
+    for node in ast.walk(tree):
         listed: list[ast.expr] = []
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             listed = node.elts
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             listed = node.args if name in COMPARING else []
+        elif isinstance(node, ast.Assign | ast.Expr):
+            form = re.sub(r"id='\w+'|value='[^']*'", "", ast.dump(node))
+            forms.setdefault(form, []).append(
+                [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+            )
         inner = [one.elts[-1] if isinstance(one, ast.Tuple) and one.elts else one for one in listed]
-        names = [one.id for one in inner if isinstance(one, ast.Name) and one.id in values]
-        kinds = {type(values[name]) for name in names}
-        alike = len(kinds) == 1 and not kinds & {int, str, bool, type(None)}
-        unpacked = isinstance(getattr(node, "ctx", None), ast.Store)
-        if unpacked and not parts_of(" ".join(names)) & words:
-            continue
-        if len(names) == len(listed) == len(set(names)) == wanted and alike:
-            groups.setdefault(frozenset(names), names)
-    if things[0] in SHOWN:
-        names = _shown_names(values, run)
-        if len(names) == wanted:
-            groups.setdefault(frozenset(names), names)
-    ranked = sorted(groups.values(), key=lambda one: -len(parts_of(" ".join(one)) & words))
-    shared = [len(parts_of(" ".join(one)) & words) for one in ranked]
-    if len(ranked) == 1 or (len(ranked) > 1 and shared[0] > shared[1]):
-        yield Guess(f"len([{', '.join(ranked[0])}])", WEAK, "side by side in the code")
+        names = [one.id for one in inner if isinstance(one, ast.Name)]
+        if names and len(names) == len(inner):
+            yield int(isinstance(getattr(node, "ctx", None), ast.Store)), names
+    for rows in forms.values():
+        columns = [list(one) for one in zip(*rows, strict=True)]
+        yield 2, next((one for one in columns if len(set(one)) == len(one) > 1), [])
 
 
-SHOWN = frozenset(("table", "result", "output", "matrix", "curve", "tensor"))
-
-
-def _shown_names(values: dict[str, Any], run: Run | None) -> list[str]:
-    """The tensors that the block prints."""
-    found: dict[str, None] = {}
-    for node in ast.walk(tree_of(run)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
-            names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-            found.update({n: None for n in names if hasattr(values.get(n), "shape")})
-    return list(found)
+VERSIONS = frozenset(("way", "form", "version", "variant", "implementation"))
 
 
 def functions(claim: Claim, values: dict[str, Any], run: Run | None) -> Iterator[Guess]:
-    """Two functions: those that the block imports by name, or defines; classes likewise."""
+    """Two functions: those that the block imports by name, or defines; or a module's versions."""
     kinds: dict[str, Callable[[Any], bool]] = {
         "function": inspect.isroutine,
         "method": inspect.isroutine,
         "class": inspect.isclass,
     }
     for noun in nouns(claim)[:1] if counts(claim) else ():
+        for name, value in values.items() if singular(noun) in VERSIONS else ():
+            if inspect.ismodule(value) and hasattr(value, "__all__") and not name.startswith("_"):
+                yield Guess(f"len({name}.__all__)", LIKELY, f"what {name} has")
         is_one = kinds.get("class" if noun.lower() == "classes" else singular(noun))
         if is_one is None:
             continue
@@ -308,7 +348,9 @@ def line_counts(claim: Claim, run: Run | None) -> Iterator[Guess]:
             yield Guess(f"lines({alike[0]!r})", WEAK, f"the lines that begin with {alike[0]}")
 
 
-ROUNDS = frozenset(("run", "time", "step", "round", "seed", "try", "epoch", "iteration", "repeat"))
+ROUNDS = frozenset(
+    ("run", "time", "step", "round", "seed", "try", "epoch", "iteration", "repeat", "call", "pass")
+)
 
 
 def rounds(claim: Claim, counters: Counters) -> Iterator[Guess]:
@@ -331,25 +373,6 @@ def rounds(claim: Claim, counters: Counters) -> Iterator[Guess]:
         yield Guess(pattern, LIKELY if known else WEAK, "a loop goes round so often")
 
 
-def printed_beside(claim: Claim, run: Run | None) -> Iterator[Guess]:
-    """A number of the output, in a line that shares words with the sentence."""
-    read, words, text = claim.reads[0], said(claim), printed_text(run)
-    small = read.value in (0, 1, 2) and not read.unit
-    if len(claim.reads) > 1 or read.word or small or claim.how not in ("is", "about"):
-        return
-    if TIMES.match(claim.unit.bare, claim.end):
-        return
-    found = []
-    shown = [one for one in number_words.find(text) if not one.word]
-    for place, one in enumerate(shown, 1):
-        if holds(read, one.value, claim.how):
-            begin = text.rfind("\n", 0, one.start) + 1
-            line = text[begin:].partition("\n")[0]
-            found.append((-len(parts_of(line) & words), place))
-    if found and min(found)[0] < 0:
-        yield Guess(f"printed({min(found)[1]})", WEAK, "printed beside the same words")
-
-
 def spelled_factor(claim: Claim, counters: Counters) -> Iterator[Guess]:
     """Four times as wide: the code multiplies with that number."""
     value = claim.reads[0].value
@@ -369,8 +392,3 @@ def spelled_factor(claim: Claim, counters: Counters) -> Iterator[Guess]:
                 end = len(line.encode()[: side.end_col_offset].decode())
                 if pattern := _telling(counters, line, begin, end, "*"):
                     yield Guess(pattern, WEAK, "the code multiplies with it")
-    printed = printed_numbers(counters.run)
-    pairs = itertools.permutations(enumerate(printed, 1), 2)
-    close = [(p, q) for (p, a), (q, b) in pairs if min(abs(a), abs(b)) >= 5 and a == value * b]
-    for p, q in close[:1] if len({p - q for p, q in close}) == 1 else ():
-        yield Guess(f"printed({p}) / printed({q})", WEAK, "two numbers of the output")

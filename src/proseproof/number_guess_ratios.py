@@ -6,13 +6,16 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from proseproof import number_words
+from proseproof.number_counters import printed_numbers
 from proseproof.number_guess_values import code_in, index_of, tensors
 from proseproof.number_guess_words import LIKELY, WEAK, Guess, counts
-from proseproof.numbers import Claim, sentence_at
+from proseproof.numbers import Claim
 from proseproof.values import numbers_in
+
+if TYPE_CHECKING:
+    from proseproof.execution import Run
 
 
 def changed(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
@@ -34,6 +37,29 @@ def changed(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
     yield from found
 
 
+def _is_factor(claim: Claim) -> bool:
+    """True for three times as tall, twice the cost, half of it."""
+    behind, words = (
+        claim.unit.bare[claim.end :],
+        r"twice|thrice|.*(?:half|third|quarter|fifth|tenth)",
+    )
+    times = re.match(r"\s?(?:times(?! \d)|as (?:many|much|large|wide|long|tall))\b", behind)
+    part = re.fullmatch(f"(?:{words})s?", claim.text.lower()) and re.match(
+        r" (?:as|the|of)", behind
+    )
+    return len(claim.reads) == 1 and claim.reads[0].value not in (0, 1) and bool(times or part)
+
+
+def printed_ratios(claim: Claim, run: Run | None) -> Iterator[Guess]:
+    """Eight times as much: the only two numbers of the output of which that is true."""
+    shown = list(enumerate(printed_numbers(run), 1)) if _is_factor(claim) else []
+    large = [(place, one) for place, one in shown if abs(one) >= 5]
+    factor, pairs = claim.reads[0].value, itertools.permutations(large, 2)
+    found = [(p, q) for (p, a), (q, b) in pairs if math.isclose(a, factor * b, rel_tol=1e-9)]
+    for p, q in found if len(found) == 1 else ():
+        yield Guess(f"printed({p}) / printed({q})", LIKELY, "two numbers of the output")
+
+
 def differences(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
     """Three more tokens: the only two tensors that differ by that much, along one axis."""
     if not counts(claim) or not re.match(r"\smore\b", claim.unit.bare[claim.end :]):
@@ -52,15 +78,9 @@ def differences(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
 
 def quotients(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
     """Three times as tall, half of it: the ratio of two sizes that the sentence or a tensor has."""
-    bare, value = claim.unit.bare, claim.reads[0].value
-    factor = re.match(
-        r"\s?(?:times(?! \d)|as (?:many|much|large|wide|long|tall))\b", bare[claim.end :]
-    )
-    words = re.match(
-        r"(?:twice|thrice|half|.*(?:third|quarter|fifth|tenth)s?$)", claim.text.lower()
-    )
-    if len(claim.reads) > 1 or not (factor or words) or value in (0, 1):
+    if not _is_factor(claim):
         return
+    value = claim.reads[0].value
     whole = {name: one for name, one in values.items() if type(one) is int and name[:1] != "_"}
     spoken = code_in(claim.sentence)
     for (one, size), (two, other) in itertools.permutations(whole.items(), 2):
@@ -87,22 +107,3 @@ def parts_of_pi(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
                 shape = getattr(value, "shape", (len(numbers),))
                 index = "" if plain else f"[{index_of(shape, place)}]"
                 yield Guess(f"{name}{index} / math.pi", WEAK, f"{name}{index}")
-
-
-def reckoned(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
-    """21 is 2 times 8 plus 5: what another number of the sentence is, divided by a size in it."""
-    begin, end = sentence_at(claim.unit.bare, claim.start)
-    others = [one.value for one in number_words.find(claim.unit.bare[begin:end])]
-    spoken = set(re.findall(r"[A-Za-z_]\w*", code_in(claim.sentence)))
-    bare = claim.unit.bare
-    after = re.match(r"\s(?:times|plus|minus|·|×)", bare[claim.end :])
-    if not after and not re.search(r"(?:times|plus|minus|·|×)\s$", bare[: claim.start]):
-        return
-    for name in spoken:
-        size = values.get(name)
-        if type(size) is not int or size < 2:
-            continue
-        for other in dict.fromkeys(others):
-            if other > size and other == int(other) and other != claim.reads[0].value:
-                yield Guess(f"{int(other)} // {name}", WEAK, f"{int(other)} by {name}")
-                yield Guess(f"{int(other)} % {name}", WEAK, f"{int(other)} by {name}")

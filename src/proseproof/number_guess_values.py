@@ -22,7 +22,7 @@ from proseproof.number_guess_words import (
 )
 from proseproof.number_proof import holds
 from proseproof.numbers import Claim, sentence_at
-from proseproof.sentence_subjects import SPAN
+from proseproof.sentence_subjects import OF, SPAN
 from proseproof.values import numbers_in
 
 if TYPE_CHECKING:
@@ -54,17 +54,6 @@ def from_rows(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
                 yield Guess(f"{name}{index}", LIKELY, name)
 
 
-def from_range(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
-    """The ends of 0 to 511, where something has the size 512."""
-    bare = claim.unit.bare
-    last = re.match(r"0 (?:to|through) (\d+)\b", bare[claim.start :])
-    begun = re.search(r"\b0 (?:to|through) $", bare[: claim.start])
-    end = int(last[1]) if last else int(claim.reads[0].value) if begun else 0
-    for name, value in values.items():
-        if end > 2 and type(value) is int and value == end + 1 and not name.startswith("_"):
-            yield Guess(f"range({name})[{0 if last else -1}]", LIKELY, f"up to {name}")
-
-
 ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 MASKED = 4096  # numbers in a tensor that is searched
 
@@ -92,7 +81,13 @@ def tensors(
 
 
 def code_in(text: str) -> str:
-    return " ".join(match["text"] for match in SPAN.finditer(text))
+    """The code of a text, with what it is said of."""
+    return " ".join(f"{one['text']} {_of(one['attrs'] or '')}" for one in SPAN.finditer(text))
+
+
+def _of(attributes: str) -> str:
+    found = OF.search(attributes)
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def from_ends(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
@@ -111,6 +106,8 @@ def from_ends(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
         if type(value) is int and value > 2 and high - low + 1 == value and low % value == 0:
             times = int(low // value)
             end = f"{times + 1} * {name} - 1" if at_end else f"{times} * {name}"
+            if low == 0:
+                end = f"range({name})[{-1 if at_end else 0}]"
             yield Guess(end, LIKELY, f"a piece of {name}")
         if type(value) is range and value and (value[0], value[-1]) == (low, high):
             yield Guess(f"{name}[{-1 if at_end else 0}]", LIKELY, f"the ends of {name}")
@@ -308,15 +305,24 @@ PROPERTIES = {
 
 
 def properties(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
-    """All have the norm 4: what the sentence says of a tensor that it names, as its method."""
+    """All have the norm 4: what the sentence says of a tensor that it names, as its method.
+
+    Right before a number, the word is enough: of random numbers with variance 1, or mean 0.
+    """
     if len(claim.reads) > 1 or claim.reads[0].word:
         return
+    before = claim.unit.bare[: claim.start]
     for words, methods in PROPERTIES.items():
         if not re.search(rf"\b(?:{words})\b", claim.sentence, re.IGNORECASE):
             continue
+        near = re.search(rf"\b(?:{words})(?: of)?(?: about)? $", before) is not None
         for name, value, named in tensors(claim, values):
-            for method in methods if named and math.prod(value.shape) > 1 else ():
+            size = math.prod(value.shape)
+            for method in methods if named and size > 1 else ():
                 yield Guess(f"{name}.{method}", LIKELY, f"of {name}")
+            if near and size >= 64 and str(value.dtype).startswith("torch.float"):
+                mean = methods[0] if methods[0].endswith("()") else f"{methods[0]}.mean()"
+                yield Guess(f"abs({name}.{mean} - _) < 0.1", WEAK, f"about that of {name}")
 
 
 def strides(claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:

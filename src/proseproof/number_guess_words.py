@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from proseproof import number_words
 from proseproof.numbers import Claim, sentence_at
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ PLAIN = frozenset(
     re.findall(
         r"\w+",
         "of to in and or the a an is are was were for at with by on that which as so times from it "
-        "its this then each per if when where who has have can may more than only also",
+        "its this then each per if when where who has have can may more than only also "
+        "should would could must will do does did",
     )
 )
 POINTING = frozenset(
@@ -64,20 +66,48 @@ def singular(noun: str) -> str:
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
 
 
-def nouns(claim: Claim) -> list[str]:
-    """The nouns that a number may count, the nearest first."""
-    bare = claim.unit.bare
-    _, end = sentence_at(bare, claim.start)
-    behind = re.match(r"(?:[ \n-]+(?:[A-Za-z][\w’']*))+", bare[claim.end : end])
+def _behind(text: str) -> list[str]:
+    """The noun that follows a number, in what stands behind it."""
+    behind = re.match(r"(?:[ \n-]+(?:[A-Za-z][\w’']*))+", text)
     found = re.findall(r"[A-Za-z][\w’']*", behind[0])[:3] if behind else []
     cut = next((n for n, word in enumerate(found) if word.lower() in PLAIN), len(found))
     found = found[:cut]
     # Two learned vectors are vectors, and three matrices start out random.
     plural = next((n for n, word in enumerate(found) if singular(word) != word.lower()), None)
-    found = found[plural : plural + 1] if plural is not None else found[:1]
+    return found[plural : plural + 1] if plural is not None else found[:1]
+
+
+def elided(claim: Claim, known: Container[str] = ()) -> list[str]:
+    """What a number word without a noun counts: four features instead of eight, one head or two.
+
+    The noun of the number before it, or else the last known noun: without layers, or with all four.
+    """
+    bare = claim.unit.bare
+    begin, end = sentence_at(bare, claim.start)
+    apart = SELECTED.search(bare[: claim.start]) or re.match(r"\s(?:of|more)\b", bare[claim.end :])
+    if not claim.reads[0].word or not counts(claim) or apart or _behind(bare[claim.end : end]):
+        return []
+    for other in reversed(number_words.find(bare[begin : claim.start])):
+        if noun := _behind(bare[begin + other.end : claim.start]):
+            return noun
+    words = re.findall(r"[a-z]+", bare[begin : claim.start])
+    return [one for one in reversed(words) if singular(one) != one and singular(one) in known][:1]
+
+
+def nouns(claim: Claim) -> list[str]:
+    """The nouns that a number may count, the nearest first."""
+    bare = claim.unit.bare
+    _, end = sentence_at(bare, claim.start)
+    found = _behind(bare[claim.end : end])
     before = re.search(r"([A-Za-z]\w*) (?:of |is |are |= )?$", bare[: claim.start])
     said = before is not None and before[1].lower() not in PLAIN | POINTING
     return [*found, *([before[1]] if before and said and not found else [])]
+
+
+def phrase_before(claim: Claim) -> str:
+    """The two words in front of a number: sum to."""
+    before = re.findall(r"[A-Za-z]+|[\u4e00-\u9fff]", claim.unit.bare[: claim.start])[-2:]
+    return " ".join(singular(word) for word in before)
 
 
 def from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
@@ -85,19 +115,21 @@ def from_words(project: Project, claim: Claim, values: dict[str, Any]) -> Iterat
     words = project.ledger.words
     for expression in words.get(claim.text, []):
         yield Guess(expression, SURE, claim.text)
-    before = re.findall(r"[A-Za-z]+|[\u4e00-\u9fff]", claim.unit.bare[: claim.start])[-2:]
-    phrase = " ".join(singular(word) for word in before)
-    said = [phrase, *(word for noun in nouns(claim) for word in (noun.lower(), singular(noun)))]
-    for noun in dict.fromkeys(said):
+    phrase = phrase_before(claim)
+    things, left_out = nouns(claim), elided(claim, words)
+    said = [word for noun in [*things, *left_out] for word in (noun.lower(), singular(noun))]
+    for noun in dict.fromkeys([phrase, *said]):
         for expression in words.get(noun, []):
             if not ANY.search(expression):
-                yield Guess(expression, SURE, noun)
+                yield Guess(expression, LIKELY if left_out else SURE, noun)
                 continue
             if expression == "any.ndim" and SELECTED.search(claim.unit.bare[: claim.start]):
                 continue  # the last two axes are not all of them
             for name, value in values.items():
                 if not name.startswith("_") and is_wide(value):
                     yield Guess(ANY.sub(name, expression), LIKELY, noun)
+                elif expression == "any.shape[-1]" and len(getattr(value, "shape", ())) == 1:
+                    yield Guess(f"len({name})", WEAK, f"a vector, for {noun}")
 
 
 def is_wide(value: Any) -> bool:

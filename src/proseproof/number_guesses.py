@@ -22,8 +22,9 @@ from proseproof.number_guess_code import (
     line_counts,
     listed_names,
     literals,
-    printed_beside,
+    made,
     rounds,
+    signs,
     spelled_factor,
     striking,
 )
@@ -31,8 +32,8 @@ from proseproof.number_guess_ratios import (
     changed,
     differences,
     parts_of_pi,
+    printed_ratios,
     quotients,
-    reckoned,
 )
 from proseproof.number_guess_sentence import (
     cases,
@@ -49,16 +50,17 @@ from proseproof.number_guess_values import (
     axes,
     elements,
     from_ends,
-    from_range,
     from_rows,
     how_many_are_on,
     modules,
     properties,
     sizes,
     strides,
+    tensors,
     where_masked,
 )
 from proseproof.number_guess_words import (
+    ANY,
     LIKELY,
     SURE,
     WEAK,
@@ -66,6 +68,7 @@ from proseproof.number_guess_words import (
     from_names,
     from_words,
     nouns,
+    phrase_before,
     singular,
 )
 from proseproof.number_proof import judged
@@ -78,7 +81,7 @@ if TYPE_CHECKING:
 COMPOUNDS = frozenset(
     re.findall(r"\w+", "axis dimension size argument number input part value index name entry")
 )
-COUNTED = frozenset(("line", "function", "class", "block", "case", "time", "space", "digit"))
+COUNTED = frozenset(re.findall(r"\w+", "line function class block case time space digit step"))
 POINTED = re.compile(r"\b(?:all|the|these|those|as) $", re.IGNORECASE)
 DENIED = re.compile(
     r"(?:\b(?:not|never|no longer|nor)\b|n[’']t\b)(?:(?!\b(?:and|but)\b)[^,;:.]){0,12}$"
@@ -86,14 +89,18 @@ DENIED = re.compile(
 HERE = "#guess"
 
 
-def alike(one: Claim, other: Claim) -> bool:
-    """True for the same number of the same things in a section, the same words, or a rare one."""
+def alike(one: Claim, other: Claim, written: bool = False) -> bool:
+    """True for the same number of the same things in a section, the same words, or a rare one.
+
+    That two of something are the same elsewhere, only an author's own entry (`written`) can say.
+    """
     if [read.value for read in one.reads] != [read.value for read in other.reads]:
         return False
     things, others = nouns(one), nouns(other)
     same = bool(things and others) and singular(things[0]) == singular(others[0])
     here = same and one.section == other.section
-    again = one.key.lower() == other.key.lower() and one.reads[0].value >= 3
+    keys = [re.sub(r" #\d+$", "", claim.key.lower()) for claim in (one, other)]
+    again = keys[0] == keys[1] and (written or one.reads[0].value >= 3)
     return one.how == other.how and (here or again or is_rare(one))
 
 
@@ -120,9 +127,10 @@ def guess(
     counters = Counters(project, path, numbers, claim, run)
     values: dict[str, Any] = {**run.watch.bindings, **run.namespace} if run else {}
     found: list[Guess] = []
+    candidates = _candidates(project, claim, values, counters, elsewhere)
     if DENIED.search(claim.unit.bare[: claim.start]):
-        return None  # what is not so is for its author to say
-    for one in _candidates(project, claim, values, counters, elsewhere):
+        candidates = denied(project, claim, values)
+    for one in candidates:
         entry = Entry(claim.section, claim.key, one.expression, HERE, 0)
         if not judged(project, claim, entry, values, counters):
             found.append(one)
@@ -141,6 +149,21 @@ def guess(
     return min(found, key=lambda one: one.rank) if found else None
 
 
+def known_facts(project: Project, claim: Claim) -> Iterator[Guess]:
+    """A rare number that is a fact of the ledger."""
+    for name in vars(project.ledger.facts) if is_rare(claim) else ():
+        yield Guess(f"facts.{name}", WEAK, "a fact of the ledger", late=True)
+
+
+def denied(project: Project, claim: Claim, values: dict[str, Any]) -> Iterator[Guess]:
+    """Rows don't sum to 1: what a phrase says of a tensor that the sentence names is not so."""
+    for expression in project.ledger.words.get(phrase_before(claim), []):
+        for name, _, named in tensors(claim, values) if expression.startswith("any.") else ():
+            if named:
+                true = f"({ANY.sub(name, expression)} - _).abs().max() > 0.001"
+                yield Guess(true, WEAK, f"not so of {name}")
+
+
 def _candidates(
     project: Project, claim: Claim, values: dict[str, Any], counters: Counters, elsewhere: bool
 ) -> Iterator[Guess]:
@@ -151,18 +174,20 @@ def _candidates(
     yield from from_words(project, claim, values)
     yield from from_names(claim, values)
     yield from labelled(claim, counters.run)
+    yield from made(claim, counters, project.ledger.words)
     if elsewhere:
         yield from rounds(claim, counters)
         yield from functions(claim, values, counters.run)
         yield from modules(claim, values)
         for pattern in coded(claim, counters.run) if is_rare(claim) else ():
             yield Guess(f"coded({pattern!r})", WEAK, "the code")
+        yield from known_facts(project, claim)
         return
     if claim.reads[0].word and is_listed(claim, counters.list_behind()):
         yield Guess("listed()", LIKELY, "what the sentence lists")
     yield from from_sentence(claim, values)
     yield from from_rows(claim, values)
-    yield from from_range(claim, values)
+    yield from printed_ratios(claim, counters.run)
     yield from striking(claim, values, counters)
     for one in _more(project, claim, values, counters):
         yield replace(one, late=one.how == WEAK)
@@ -178,6 +203,7 @@ def _more(
     yield from from_ends(claim, values)
     yield from axes(project, claim, values)
     yield from where_masked(claim, values)
+    yield from signs(claim, run)
     yield from line_counts(claim, run)
     yield from rounds(claim, counters)
     yield from functions(claim, values, run)
@@ -189,14 +215,13 @@ def _more(
     yield from strides(claim, values)
     yield from differences(claim, values)
     yield from spelled_factor(claim, counters)
-    yield from reckoned(claim, values)
     yield from parts_of_pi(claim, values)
     yield from how_many_are_on(claim, values)
-    yield from sizes(claim, values)
     yield from changed(claim, values)
+    yield from sizes(claim, values)
     yield from literals(claim, counters, taken)
-    yield from printed_beside(claim, run)
     yield from paragraph(claim, values)
     yield from elements(claim, values)
     yield from farther_below(claim, counters, taken)
     yield from listed_names(claim, values, run, COUNTED | COMPOUNDS)
+    yield from known_facts(project, claim)

@@ -36,6 +36,7 @@ IDIOMS_ENGLISH = (
     r"in two minds|put two and two together|ten to one|for one|number one|one and the same|"
     r"in (?:ten )?thousands|a million miles|zero in|24/7|50/50|fifty-fifty|two cents|four-letter|"
     r"four corners|seven seas|catch-22|two's complement|one's complement|"
+    r"divi\w+(?: 0)? by 0(?!\.?\d)|0 times (?:NaN|infinity)|"
     r"two-dimensional|three-dimensional|one-dimensional|two-tailed|nine times out of ten"
 )
 IDIOMS_CHINESE = (
@@ -49,7 +50,7 @@ IDIOMS_CHINESE = (
     "半精度|半路|半天|大半|多半|半数|半成品|半途|半边天|过半|半开|对半|减半|折半|事半功倍|半信半疑|半斤八两|"
     "星期[一二三四五六日]|周[一二三四五六日]|[一二三四五六七八九十]月|十字|三明治|千分位|百分比|百分数|"
     "双十一|九宫格|五角|六边|四边|三边|零散|零星|零件|零碎|凋零|归零|清零|置零|补零|填零|零值|零向量|"
-    "零矩阵|按[十百千万亿]计|[个十百千]位"
+    r"零矩阵|按[十百千万亿]计|[个十百千]位|(?:0 ?)?除以 ?0(?!\.?\d)|0 ?乘以? ?(?:NaN|无穷)"
 )
 VAGUE = r"几[十百千万]|[十百千万][几多余]|[数上成][十百千万]|两三|三两|三四|四五|五六|七八"
 

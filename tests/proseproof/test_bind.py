@@ -122,6 +122,14 @@ def test_open_entry_takes_what_its_author_wrote_beside_it(bound: Site) -> None:
     assert file.read_text().count('"?"') == 2
 
 
+def test_what_its_author_wrote_is_taken_for_the_same_words_elsewhere(bound: Site) -> None:
+    prose = "Two colours.\n\n## B {#b}\n\nTwo colours, and two lights."
+    assert set(guessed(bound, prose).values()) == {"?"}
+    file = bound.root / FILE
+    file.write_text(file.read_text().replace('"?"', '"num_heads - 2"', 1))
+    assert guessed(bound, prose) == {"Two colours": "num_heads - 2", "two lights": "?"}
+
+
 def test_rare_number_is_found_on_the_whole_page(bound: Site) -> None:
     block = "```python\nlow = -1e9\n```\n"
     found = guessed(bound, f"With −1e9.\n\n## B {{#b}}\n\n{block}\n## C {{#c}}\n\nA −1e9 too.")

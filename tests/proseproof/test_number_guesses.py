@@ -46,15 +46,65 @@ score 7 again 7
 """
 
 
+WORDS = """
+[words]
+feature = ["any.shape[-1]"]
+token = ["any.shape[1]"]
+batch = ["any.shape[0]"]
+"sum to" = ["any.sum(dim=-1)"]
+"""
+MODULES = "sum(type(m).__name__ == 'Linear' for m in model.modules())"
+CHANGED = "(moved != x).any(dim=-1).sum()"
+DENIED = "(uneven.sum(dim=-1) - _).abs().max() > 0.001"
+
+
 @pytest.fixture
 def bound(site: Site) -> Site:
     site.configure('bindings = "docs/bindings"\n')
-    site.write("docs/bindings/words.toml", '[words]\nfeature = ["any.shape[-1]"]\n')
+    site.write("docs/bindings/words.toml", WORDS)
+    site.write("docs/bindings/facts.toml", 'FILL = { value = -1e9, source = "the paper" }\n')
     return site
 
 
-def guesses(site: Site, prose: str) -> dict[str, tuple[str, str]]:
-    site.write("README.md", f"# A {{#a}}\n{BLOCK}{prose}\n")
+SECOND = """
+```python
+import colorsys
+
+import torch
+from torch import nn
+
+noise = torch.linspace(-2, 2, 101)
+model = nn.Sequential(nn.Linear(4, 24), nn.ReLU(), nn.Linear(24, 4), nn.ReLU())
+rows = torch.tensor([[1.0, 0, 1, 0], [0, 1, 0, 1]])
+after = torch.tensor([[1.0, 0, 1, 0], [2, 1, 0, 1]])
+longer = torch.zeros(5, 4)
+vector, wide = torch.full((9,), 0.5), torch.zeros(16)
+scale, shift = torch.ones(6), torch.zeros(6)
+uneven = torch.tensor([[0.2, 0.3, 0.1, 0.1]])
+out = model(torch.randn(64, 7, 4))
+stretched = nn.Linear(4, 6 * 4)
+high = rows.mean(dim=0)
+low = after.mean(dim=0)
+print(rows.int())
+print(f"best {1.0:.2f}, worst {1}")
+print("short", 20, 30)
+print("longer", 80, 90)
+```
+
+<!--pytest-codeblocks:expected-output-->
+```text
+tensor([[1, 0, 1, 0],
+        [0, 1, 0, 1]], dtype=torch.int32)
+best 1.00, worst 1
+short 20 30
+longer 80 90
+```
+
+"""
+
+
+def guesses(site: Site, prose: str, block: str = BLOCK) -> dict[str, tuple[str, str]]:
+    site.write("README.md", f"# A {{#a}}\n{block}{prose}\n")
     done = bind(site.project, "README.md")
     return {c.key: (one.expression, one.how) if one else ("?", "") for c, one in done.guesses}
 
@@ -84,17 +134,56 @@ def guesses(site: Site, prose: str) -> dict[str, tuple[str, str]]:
             "printed(1) / (printed(1) + printed(2))",
             "likely",
         ),
-        ("After the score comes 7, as said.", "comes 7", "printed(3)", "weak"),
-        ("With `d_k = 8`, 21 is 2 times 8 plus 5.", "2 times", "21 // d_k", "weak"),
         ("Two marks, `first` and `second`, do.", "Two marks", "spans()", "likely"),
         ("It has `(3, 16)`{of=code}: three rows.", "three rows", "code.shape[0]", "likely"),
         ("We count them from 1 here.", "1 here", "range(1, 2)[0]", "weak"),
+        ("Three colours have moved.", "Three colours", CHANGED, "weak"),
+        ("One is 7.5 there.", "7.5 there", "first[0, 7]", "weak"),
+        ("In `hidden`, 1 means that it is.", "1 means", "hidden.int().max()", "weak"),
     ],
 )
 def test_number_finds_its_value(
     bound: Site, prose: str, key: str, expression: str, how: str
 ) -> None:
     assert guesses(bound, prose)[key] == (expression, how)
+
+
+@pytest.mark.parametrize(
+    ("prose", "key", "expression", "how"),
+    [
+        # a noun that is left out is that of the number before, or else one that is known
+        ("It has 4 tokens, or seven.", "or seven", "out.shape[1]", "likely"),
+        ("Of all features, we keep all nine.", "all nine", "len(vector)", "weak"),
+        ("It has sixty-four batches.", "sixty-four batches", "coded('torch.randn(_, 7')", "likely"),
+        ("A row is 1 0 1 0.", "is 1 0 1 0", "rows[0]", "likely"),
+        ("There is a 1 wherever it is seen.", "1 wherever", "printed(1)", "weak"),
+        ("The best is 1.00.", "is 1.00", "printed(10)", "likely"),
+        ("That costs four times as much.", "four times", "printed(14) / printed(12)", "likely"),
+        ("That costs three times as much.", "three times", "printed(15) / printed(13)", "likely"),
+        ("It is six times as wide.", "six times", "coded('4, _ * 4')", "weak"),
+        ("`rows` is half as high as wide.", "half as", "rows.shape[0] / rows.shape[1]", "weak"),
+        ("Two activations bend it.", "Two activations", "?", ""),
+        ("There are two linears.", "two linears", MODULES, "likely"),
+        ("The next one in `rows` is 4 strides on.", "4 strides", "rows.stride()[0]", "likely"),
+        ("One of two rows, `rows` and `after`, moved.", "two rows", "len(rows)", "sure"),
+        ("`view`{of=longer.view} has five things.", "five things", "longer.shape[0]", "weak"),
+        ("Here is `scale`, and `shift`. It starts as 1.", "as 1", "scale", "weak"),
+        ("In `vector`, each is 0.5.", "is 0.5", "vector", "likely"),
+        ("The two heights are near, `high`{.text}.", "two heights", "len([high, low])", "weak"),
+        ("In `uneven`, it doesn't sum to 1.", "to 1", DENIED, "weak"),
+        ("They are random, with mean 0.", "mean 0", "abs(noise.mean() - _) < 0.1", "weak"),
+        ("It has six variants.", "six variants", "len(colorsys.__all__)", "likely"),
+        ("It is done by −1e9.", "by −1e9", "facts.FILL", "weak"),
+        ("Two examples.\n\n```python\nx = 1\n```", "Two examples", "blocks('a')", "likely"),
+        ("Two kinds are there.\n\nSo:\n\n- a\n- b", "Two kinds", "items()", "weak"),
+        ("Two sorts:\n\n| a |\n|---|\n| b |\n| c |", "Two sorts", "rows()", "likely"),
+        ("It gets seven more tokens.", "seven more", "wide.shape[0] - vector.shape[0]", "weak"),
+    ],
+)
+def test_number_finds_its_value_in_another_block(
+    bound: Site, prose: str, key: str, expression: str, how: str
+) -> None:
+    assert guesses(bound, prose, SECOND)[key] == (expression, how)
 
 
 @pytest.mark.parametrize(
