@@ -112,9 +112,7 @@ def decode(
         _heads([layer.self_attention for layer in layers], own_heads),
         _heads([layer.cross_attention for layer in layers], source_heads),
     ):
-        x, own, source = MODEL.decoder(
-            x, memory, None, shown[:, None, None], need_weights=True
-        )
+        x, own, source = MODEL.decoder(x, memory, None, shown[:, None, None], need_weights=True)
     gated = [seen * source_heads[i, :, None, None] for i, seen in enumerate(source)]
     means = [seen.mean(dim=1) for seen in gated]
     return torch.softmax(MODEL.W_vocab(x), dim=-1), own, source, means

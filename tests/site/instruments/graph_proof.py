@@ -59,9 +59,12 @@ for (const { graph, inputs, outputs } of cases) {
 
 // How many words of the translator are not those that were wanted: where it gives 0, nothing was.
 const [src, tgt, wanted] = [words.src, words.tgt, words.wanted].map(made)
-const [memorised] = (await load("translator_encode")).run({ src }).outputs
-const [logits] = (await load("translator_decode")).run({ tgt, memory: memorised, src }).outputs
-const scores = logits.flat(), width = logits.shape[2]
+const all = (...shape) => new Tensor(new Uint8Array(shape.reduce((a, b) => a * b)).fill(1), shape, "bool")
+const shown = new Tensor(Uint8Array.from(src.flat(), token => token > 0), src.shape, "bool")
+const on = { shown, positions: all(1), causal: all(1), heads: all(2, 4), own_heads: all(2, 4), source_heads: all(2, 4) }
+const [memorised] = (await load("translator_encode")).run({ src, ...on }).outputs
+const [chances] = (await load("translator_decode")).run({ tgt, memory: memorised, ...on }).outputs
+const scores = chances.flat(), width = chances.shape[2]
 const likeliest = row => scores.subarray(row * width, (row + 1) * width)
   .reduce((best, x, i, all) => (x > all[best] ? i : best), 0)
 window.wrong = wanted.flat().reduce(
