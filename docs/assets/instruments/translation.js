@@ -51,16 +51,12 @@ const sized = value => (value > LARGEST ? { problem: "large", value } : { text: 
 
 // The model's words for a numeral, one after another, and at each of them what it had computed:
 // the probabilities of all words, and its weights on the source; of each layer, and their means.
-// off: heads, such as "e12": encoder, layer 1, head 2 (d: the decoder's own words, s: the source).
-export function translate(graphs, text, { hidden = [], off = [], positions = true, causal = true } = {}) {
-  const on = part => tensor([1, 2].map(layer => [1, 2, 3, 4].map(head => !off.includes(`${part}${layer}${head}`))))
-  const src = tensor([[...text].map(one => CHARACTERS.indexOf(one) + 1)], "int64")
-  const given = { shown: tensor([[...text].map((_, i) => !hidden.includes(String(i + 1)))]), positions: tensor([positions]) }
-  const [memory] = graphs.translator_encode.run({ src, heads: on("e"), ...given }).outputs
-  const switches = { ...given, memory, own_heads: on("d"), source_heads: on("s"), causal: tensor([causal]) }
-  const tokens = [BOS], steps = []
+// Switches: hidden characters, from "1"; heads that are off, such as "e12", layer 1 and head 2 of
+// the encoder (d: the decoder at its own words, s: at the source); positions and causal mask.
+export function translate(graphs, text, switches) {
+  const given = read(graphs, text, switches), tokens = [BOS], steps = []
   while (tokens.length <= MOST_WORDS && ![PAD, EOS].includes(tokens.at(-1))) {
-    const { outputs } = graphs.translator_decode.run({ tgt: tensor([tokens], "int64"), ...switches })
+    const { outputs } = graphs.translator_decode.run({ tgt: tensor([tokens], "int64"), ...given })
     const [chances, , , ...seen] = outputs, now = [chances, ...seen].map(x => last(operators["select.int"](x, 0, 0)))
     steps.push(now)
     tokens.push(likeliest(now[0].list()))
@@ -70,4 +66,13 @@ export function translate(graphs, text, { hidden = [], off = [], positions = tru
 }
 // The row of the last word: rows are the last axis but one.
 const last = x => operators["select.int"](x, x.shape.length - 2, -1)
-const likeliest = row => row.indexOf(Math.max(...row))
+export const likeliest = row => row.indexOf(Math.max(...row))
+
+// What the decoder gets, the words aside: the memory of a numeral, and what is on.
+export function read(graphs, text, { hidden = [], off = [], positions = true, causal = true } = {}) {
+  const on = part => tensor([1, 2].map(layer => [1, 2, 3, 4].map(head => !off.includes(`${part}${layer}${head}`))))
+  const src = tensor([[...text].map(one => CHARACTERS.indexOf(one) + 1)], "int64")
+  const given = { shown: tensor([[...text].map((_, i) => !hidden.includes(String(i + 1)))]), positions: tensor([positions]) }
+  const [memory] = graphs.translator_encode.run({ src, heads: on("e"), ...given }).outputs
+  return { ...given, memory, own_heads: on("d"), source_heads: on("s"), causal: tensor([causal]) }
+}
