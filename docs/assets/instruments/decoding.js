@@ -3,7 +3,7 @@
 import { h } from "./frame.js"
 import { operators } from "./operators.js"
 import { tensor } from "./tensor.js"
-import { WORDS, read, likeliest } from "./translation.js"
+import { WORDS, likeliest, read, remembered } from "./translation.js"
 import { shown } from "./views.js"
 
 const EXAMPLES = { "二百三十五": "two hundred thirty five", "三百零五": "three hundred five", "一万五千": "fifteen thousand" }
@@ -12,24 +12,25 @@ const tokens = words => [BOS, ...words.split(" ").map(word => WORDS.indexOf(word
 const isTraining = state => state.mode === "training"
 
 // One pass of the decoder: what follows each place, and the weights of the chosen head.
-function pass(graphs, given, source, state, causal) {
-  const { outputs: [chances, ...own] } = graphs.translator_decode.run({ ...source, tgt: tensor([given], "int64"), causal: tensor([causal]) })
+function pass(graphs, given, state, causal) {
+  const source = remembered(state.text, () => read(graphs, state.text))
+  const [chances, ...own] = remembered(`${state.text} ${given} ${causal}`, () => graphs.translator_decode.run(
+    { ...source, tgt: tensor([given], "int64"), causal: tensor([causal]) }).outputs)
   const row = (x, i) => operators["select.int"](x, 0, i)
   return { probabilities: row(chances, 0), weights: row(row(own[state.layer - 1], 0), state.head - 1) }
 }
 
 function compute(state, graphs) {
-  const source = read(graphs, state.text)
   if (isTraining(state)) {
     const target = tokens(EXAMPLES[state.text]), given = target.slice(0, -1)
-    return { given, wanted: target.slice(1), ...pass(graphs, given, source, state, state.causal) }
+    return { given, wanted: target.slice(1), ...pass(graphs, given, state, state.causal) }
   }
   // With a cache, a place is computed while it is the last: there is nothing later to see.
   const causal = state.causal || state.cache, given = [BOS], work = []
   let now
   do {
     if (now) given.push(answer(now))
-    now = pass(graphs, given, source, state, causal)
+    now = pass(graphs, given, state, causal)
     if (state.cache) for (const name of ["weights", "probabilities"]) now[name] = operators["slice.Tensor"](now[name], 0, -1)
     work.push(now.weights.shape[0])
   } while (work.length < state.step && answer(now) !== EOS)

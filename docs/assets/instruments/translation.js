@@ -49,6 +49,14 @@ export function parse(given) {
 }
 const sized = value => (value > LARGEST ? { problem: "large", value } : { text: spell(value), value })
 
+// What was made for a key, made once, however long one looks at it.
+const known = new Map()
+export function remembered(key, make) {
+  if (known.size > 100) known.clear()
+  if (!known.has(key)) known.set(key, make())
+  return known.get(key)
+}
+
 // The model's words for a numeral, one after another, and at each of them what it had computed:
 // the probabilities of all words, and its weights on the source; of each layer, and their means.
 // Switches: hidden characters, from "1"; heads that are off, such as "e12", layer 1 and head 2 of

@@ -1,7 +1,7 @@
 // The translator: a Chinese numeral in English, word by word, and where the model looks meanwhile.
 
 import { h } from "./frame.js"
-import { CHARACTERS, LARGEST, MOST_WORDS, parse, translate } from "./translation.js"
+import { CHARACTERS, LARGEST, MOST_WORDS, parse, remembered, translate } from "./translation.js"
 import { shown } from "./views.js"
 
 const MOST = 24, PARTS = ["e", "d", "s"], LAYERS = ["1", "2"], HEADS = ["1", "2", "3", "4"]
@@ -10,24 +10,14 @@ const EXAMPLES = [235, 305, 15_000, 235_000, 10_000_020, 987_654_321]
 const DIGITS = { 235: "二百三十五", 305: "三百零五", 15000: "一万五千", 235000: "二十三万五千", 10000020: "一千万零二十", 987654321: "九亿八千七百六十五万四千三百二十一" }
 const grouped = n => n.toLocaleString("en-US")
 
-// A number is translated once, however long one looks at it.
-const known = new Map()
-function remembered(graphs, text, switches) {
-  const key = JSON.stringify([text, switches])
-  if (!known.has(key)) {
-    if (known.size > 50) known.clear()
-    known.set(key, translate(graphs, text, switches))
-  }
-  return known.get(key)
-}
-
+const ALL = { hidden: [], off: [], positions: true, causal: true }
 const switches = ({ hidden, off, positions, causal }, text) => ({ hidden: hidden.filter(i => i <= text.length), off, positions, causal })
 
 function compute(state, graphs) {
   const read = parse(state.text)
   if (read.problem) return read
-  const { words, probabilities, source, means } = remembered(graphs, read.text, switches(state, read.text))
-  const whole = remembered(graphs, read.text, switches({ hidden: [], off: [], positions: true, causal: true }, read.text))
+  const said = given => remembered(JSON.stringify([read.text, given]), () => translate(graphs, read.text, given))
+  const { words, probabilities, source, means } = said(switches(state, read.text)), whole = said(ALL)
   const layer = state.layer - 1, weights = state.head === "all" ? means[layer] : part(source[layer], state.head - 1)
   return { ...read, words, whole: whole.words, probabilities, weights }
 }
