@@ -1,4 +1,4 @@
-"""What the site costs its readers and its authors: weight, Lighthouse, build times, proof time.
+"""What the site costs readers and authors: weight, Lighthouse, instruments, builds, proofs.
 
 python bench/site.py prints a table and keeps it in bench/results/site.json. Lighthouse is installed
 below .cache with npm, once.
@@ -19,12 +19,17 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+import instruments
 from sitekit import chromium_for_tests
 from sitekit.static_host import serving
 
 ROOT = Path(__file__).parents[1]
 LIGHTHOUSE = "13.5.0"
-PAGES = {"prose": "en/chapters/attention.html", "lab": "en/labs/scaling.html"}
+PAGES = {
+    "home": "en/index.html",
+    "prose": "en/chapters/attention.html",
+    "lab": "en/labs/scaling.html",
+}
 SCORES = ("performance", "accessibility", "best-practices", "seo")
 RUNS = 3
 
@@ -160,6 +165,8 @@ def main() -> None:
         for kind, path in PAGES.items():
             say(f"visiting the {kind} page")
             results[kind] = first_visit(address + path) | lighthouse(address + path)
+        say("handling the instruments")
+        results["instruments"] = instruments.measured(address)
     times = results["build seconds"]
     for name in ("warm", "rebuild while serving"):
         times[f"{name} / cold"] = times[name] / times["cold"]
@@ -172,6 +179,7 @@ def main() -> None:
         row = results[kind]
         scores = " | ".join(f"{row[name]:.2f}" for name in SCORES)
         print(f"| {kind} | {row['requests']} | {row['bytes']} | {scores} |")
+    print("\n" + instruments.table(results["instruments"]))
     print("\n| build | seconds | of cold |\n|---|---|---|")
     for name in ("cold", "warm", "rebuild while serving"):
         print(f"| {name} | {times[name]:.1f} | {times[name] / times['cold']:.2f} |")

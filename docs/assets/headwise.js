@@ -23,9 +23,22 @@
     for (const wrap of wide) wrap.tabIndex = 0
   }))
 
-  // An instrument comes when its place is about to be seen. If it does not come, the figure stays.
+  // An instrument comes when its place is about to be seen; one that has much to fetch comes when it
+  // is asked for, by a button or in the address. If it does not come, the figure stays.
   const mount = place => import("./instruments/frame.js").then(frame => frame.mount(place)).catch(() => {})
   const places = document.querySelectorAll("[data-instrument]")
+  const offer = place => {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "md-button", textContent: place.dataset.button })
+    button.addEventListener("click", async () => {
+      button.disabled = true
+      await mount(place)
+      const begin = place.querySelector(".panel :is(input, button)")
+      if (begin) button.remove()
+      button.disabled = false
+      begin?.focus()
+    })
+    place.append(button)
+  }
   if (places.length && location.protocol !== "file:") {
     const near = new IntersectionObserver(seen => {
       for (const { isIntersecting, target } of seen) {
@@ -34,6 +47,10 @@
         mount(target)
       }
     }, { rootMargin: "300px" })
-    places.forEach(place => near.observe(place))
+    const asked = new URLSearchParams(location.search)
+    for (const place of places) {
+      if (place.dataset.button && !asked.has(place.dataset.instrument)) offer(place)
+      else near.observe(place)
+    }
   }
 }

@@ -2,7 +2,8 @@
 //
 // An instrument is a module that exports, by default, an object with
 //   graphs    names of graphs, which `compute` gets loaded
-//   controls  { name: { kind, value, … } }, see KINDS; together their values are the state
+//   controls  { name: { kind, value, … } }, see KINDS; together their values are the state. One with
+//             inside: true is left to the view, whose elements for it are called <instrument>-<control>
 //   words     { zh: {…}, en: {…} }: title, a word for each control, and "control.option" for options
 //   compute   (state, graphs) => result: what is shown, computed by the graphs; tensors by the names
 //             that the Python block gives them
@@ -36,6 +37,8 @@ const KINDS = {
   toggle: { read: (_, text) => ({ 1: true, true: true, 0: false, false: false })[text], write: on => (on ? "1" : "0"), build: checkbox },
   // { most: letters }
   text: { read: ({ most }, text) => [...text].slice(0, most).join(""), write: String, build: line },
+  // { options: [words] }, of which any may be chosen
+  set: { read: ({ options }, text) => options.filter(one => text.split(",").includes(one)), write: String, build: () => [] },
   // { min, max, step: 0 }: nested lists of numbers, of which the shape stays
   table: { read: readTable, write: rows => rows.map(row => row.join(",")).join(";"), build: cells },
 }
@@ -140,7 +143,7 @@ export async function mount(element) {
     const one = h("button", { type: "button", class: key, "data-words": words[key], onclick: () => act(one) }, words[key])
     return one
   }
-  const shown = Object.entries(controls).map(([key, control]) => [key, ...KINDS[control.kind].build(
+  const shown = Object.entries(controls).filter(([, { inside }]) => !inside).map(([key, control]) => [key, ...KINDS[control.kind].build(
     control, words[key], `${name}-${key}`, value => set({ [key]: value }), option => words[`${key}.${option}`] ?? option)])
   const panel = h("section", { class: "panel", "aria-label": words.title },
     h("header", {}, h("h3", { class: "title", role: "presentation" }, words.title),
@@ -151,7 +154,9 @@ export async function mount(element) {
 
   function update() {
     result = instrument.compute(state, graphs)
+    const { key } = view.contains(document.activeElement) ? document.activeElement.dataset : {}
     instrument.render(view, result, state, words, set)
+    if (key) view.querySelector(`[data-key="${key}"]`)?.focus()  // what is drawn anew keeps the focus
     for (const part of view.children) {  // what scrolls has to scroll from the keyboard too
       if (part.scrollWidth > part.clientWidth) part.tabIndex = 0
       else part.removeAttribute("tabindex")

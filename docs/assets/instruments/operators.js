@@ -31,29 +31,63 @@ const mul = pair((a, b) => a * b), div = pair((a, b) => a / b, floating)
 const floordiv = pair((a, b) => Math.floor(a / b))
 const eq = test((a, b) => a === b), ne = test((a, b) => a !== b)
 const le = test((a, b) => a <= b), lt = test((a, b) => a < b)
-const and = pair((a, b) => a & b)
+const and = pair((a, b) => a & b), or = pair((a, b) => a | b)
 const pow = pair((a, b) => a ** b)
 const fill = (x, mask, value) => map(x.dtype, (a, hidden, b) => (hidden ? b : a), x, mask, asTensor(value))
 const to = (x, dtype) => map(dtype, dtype === "bool" ? a => a !== 0 : isFloat(dtype) ? a => a : Math.trunc, x)
 const full = (shape, value, dtype = "float32") => { const x = empty(shape, dtype); x.data.fill(value); return x }
+
+// The largest number in a strip of memory; weights are looked through once.
+const peaks = new WeakMap()
+function peak(data) {
+  let most = peaks.get(data)
+  if (most === undefined) {
+    most = 0
+    for (let i = 0; i < data.length; i++) if (Math.abs(data[i]) > most) most = Math.abs(data[i])
+    peaks.set(data, most)
+  }
+  return most
+}
+
+// Four columns at once, for speed; plain numbers and no closure, too.
+function product(to, o, m, n, k, p, px, xi, xk, q, py, yk, yj, rounds) {
+  const quick = rounds ? 0 : n - n % 4
+  for (let i = 0; i < m; i++) {
+    const row = px + i * xi
+    for (let j = 0; j < quick; j += 4) {
+      let a = 0, b = 0, c = 0, d = 0, s = row, t = py + j * yj
+      for (let l = 0; l < k; l++, s += xk, t += yk) {
+        const v = p[s]
+        a += v * q[t]
+        b += v * q[t + yj]
+        c += v * q[t + 2 * yj]
+        d += v * q[t + 3 * yj]
+      }
+      to[o++] = a
+      to[o++] = b
+      to[o++] = c
+      to[o++] = d
+    }
+    for (let j = quick; j < n; j++) {
+      let sum = 0, s = row, t = py + j * yj
+      if (rounds) for (let l = 0; l < k; l++, s += xk, t += yk) sum += Math.fround(p[s] * q[t])
+      else for (let l = 0; l < k; l++, s += xk, t += yk) sum += p[s] * q[t]
+      to[o++] = sum
+    }
+  }
+}
 
 function matmul(a, b) {
   const [m, k] = a.shape.slice(-2), n = b.shape.at(-1), lead = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2))
   const x = expand(a, [...lead, m, k]), y = expand(b, [...lead, k, n]), r = lead.length
   const out = empty([...lead, m, n], joint(a, b)), to = out.data, p = x.data, q = y.data
   const [xi, xk] = x.strides.slice(r), [yk, yj] = y.strides.slice(r)
-  const single = out.dtype === "float32"
+  // A product beyond the range of float32 is infinite there, and so here.
+  const rounds = out.dtype === "float32" && peak(p) * peak(q) > 3e38
   let o = 0
   each(lead, [x, y], ([px, py]) => {
-    for (let i = 0; i < m; i++) {
-      for (let j = 0; j < n; j++) {
-        let sum = 0, s = px + i * xi, t = py + j * yj
-        // A product beyond the range of float32 is infinite there, and so here.
-        if (single) for (let l = 0; l < k; l++, s += xk, t += yk) sum += Math.fround(p[s] * q[t])
-        else for (let l = 0; l < k; l++, s += xk, t += yk) sum += p[s] * q[t]
-        to[o++] = sum
-      }
-    }
+    product(to, o, m, n, k, p, px, xi, xk, q, py, yk, yj, rounds)
+    o += m * n
   })
   return out
 }
@@ -81,6 +115,10 @@ function every(x, axis, keep = false) {
   const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
   return keep ? all : squeeze(all, at(axis, x.shape.length))
 }
+function mean(x, [axis], keep = false) {
+  const means = rows(x, axis, x.dtype, (row, out) => { out[0] = row.reduce((a, b) => a + b, 0) / row.length })
+  return keep ? means : squeeze(means, at(axis, x.shape.length))
+}
 const squeeze = (x, axis) => x.view(...[x.shape, x.strides].map(list => list.filter((_, i) => i !== axis)))
 
 // Shapes
@@ -97,6 +135,11 @@ function slice(x, axis = 0, start = 0, end = Infinity, step = 1) {
   const n = x.shape[axis], clamp = i => Math.min(Math.max(i < 0 ? i + n : i, 0), n)
   const from = clamp(start ?? 0), length = Math.max(0, Math.ceil((clamp(end ?? Infinity) - from) / step))
   return x.view(x.shape.with(axis, length), x.strides.with(axis, x.strides[axis] * step), x.offset + from * x.strides[axis])
+}
+
+function select(x, axis, index) {
+  axis = at(axis, x.shape.length)
+  return squeeze(slice(x, axis, index, index === -1 ? undefined : index + 1), axis)
 }
 
 function unsqueeze(x, axis) {
@@ -178,8 +221,10 @@ export const operators = {
   "lt.Tensor": lt,
   "le.Tensor": le,
   "__and__.Tensor": and,
+  "__or__.Tensor": or,
   "bitwise_not.default": x => map(x.dtype, x.dtype === "bool" ? a => a ^ 1 : a => ~a, x),
   "masked_fill.Scalar": fill,
+  "where.self": (mask, x, y) => map(joint(x, y), (a, b, c) => (a ? b : c), mask, x, y),
   "to.dtype": to,
   // Along an axis.
   "matmul.default": matmul,
@@ -187,6 +232,7 @@ export const operators = {
   "softmax.int": softmax,
   "layer_norm.default": layer_norm,
   "all.dim": every,
+  "mean.dim": mean,
   // Shapes.
   "transpose.int": swap,
   "reshape.default": reshape,
@@ -194,6 +240,7 @@ export const operators = {
   "unflatten.int": unflatten,
   "unsqueeze.default": unsqueeze,
   "slice.Tensor": slice,
+  "select.int": select,
   "expand.default": widened,
   "flip.default": flip,
   "roll.default": roll,

@@ -20,7 +20,7 @@ LENGTHS = {"seq_len", "query", "key", "src_len", "tgt_len", "window"}
 # Runs every case, and gives the largest error of each; or what went wrong.
 PAGE = """<!doctype html><html lang="en"><title>graphs</title><script type="module">
 import { load } from "./runtime.js"
-import { Tensor } from "./tensor.js"
+import { Tensor, count } from "./tensor.js"
 
 const { cases, words } = await (await fetch("cases.json")).json()
 const memory = new Float64Array(await (await fetch("cases.bin")).arrayBuffer())
@@ -59,9 +59,13 @@ for (const { graph, inputs, outputs } of cases) {
 
 // How many words of the translator are not those that were wanted: where it gives 0, nothing was.
 const [src, tgt, wanted] = [words.src, words.tgt, words.wanted].map(made)
-const [memorised] = (await load("translator_encode")).run({ src }).outputs
-const [logits] = (await load("translator_decode")).run({ tgt, memory: memorised, src }).outputs
-const scores = logits.flat(), width = logits.shape[2]
+const all = shape => new Tensor(new Uint8Array(count(shape)).fill(1), shape, "bool")
+const shown = new Tensor(Uint8Array.from(src.flat(), token => token > 0), src.shape, "bool")
+const on = { shown, positions: all([1]), causal: all([1]) }
+for (const heads of ["heads", "own_heads", "source_heads"]) on[heads] = all([2, 4])
+const [memorised] = (await load("translator_encode")).run({ src, ...on }).outputs
+const [chances] = (await load("translator_decode")).run({ tgt, memory: memorised, ...on }).outputs
+const scores = chances.flat(), width = chances.shape[2]
 const likeliest = row => scores.subarray(row * width, (row + 1) * width)
   .reduce((best, x, i, all) => (x > all[best] ? i : best), 0)
 window.wrong = wanted.flat().reduce(

@@ -29,13 +29,20 @@ def places() -> dict[tuple[str, str], str]:
 NAMES = sorted({name for name, _ in places()})
 
 
+def ask(place: Locator) -> None:
+    """Turn to an instrument: by its button if it has one, else it comes when it is seen."""
+    place.scroll_into_view_if_needed()
+    if (button := place.locator("> button")).count():
+        button.click()
+
+
 class Instrument:
     """One instrument on an open page, mounted."""
 
     def __init__(self, page: Page, name: str) -> None:
         self.page = page
         self.element: Locator = page.locator(f'[data-instrument="{name}"]').first
-        self.element.scroll_into_view_if_needed()
+        ask(self.element)
         self.panel = self.element.locator(".panel")
         self.panel.wait_for()
 
@@ -103,6 +110,8 @@ def drawn(controls: dict[str, dict[str, Any]], chance: random.Random) -> dict[st
             state[name] = chance.choice(control["options"])
         elif control["kind"] == "toggle":
             state[name] = chance.random() < 0.5
+        elif control["kind"] == "set":
+            state[name] = [one for one in control["options"] if chance.random() < 0.2]
         elif control["kind"] == "table":
             state[name] = [
                 [round(chance.uniform(-2, 2), 1) for _ in row] for row in control["value"]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 import torch
 from axe_playwright_python.base import AXE_SCRIPT
-from instrument import NAMES, Instrument, drawn, places, visit
+from instrument import NAMES, Instrument, ask, drawn, places, visit
 from page_visit import AXE, OVERHANG, PHONE
 from playwright.sync_api import Browser, expect
 from reader import Open
@@ -154,7 +154,7 @@ def test_figure_stays_if_something_does_not_load(
     page.goto(address + places()[name, "en"])
     place = page.locator(f'[data-instrument="{name}"]').first
     with page.expect_response(lambda answer: answer.status == 404):
-        place.scroll_into_view_if_needed()
+        ask(place)
     page.wait_for_timeout(200)
     expect(place.locator("figure")).to_be_visible()
     expect(place.locator(".panel")).to_have_count(0)
@@ -164,5 +164,6 @@ def test_figure_stays_if_something_does_not_load(
 
 @every
 def test_instrument_is_small(name: str) -> None:
-    files = [INSTRUMENTS / one for one in (*SHARED, f"{name}.js")]
+    imported = re.findall(r'from "\./(.+?)"', (INSTRUMENTS / f"{name}.js").read_text("utf-8"))
+    files = [INSTRUMENTS / one for one in {*SHARED, *imported, f"{name}.js"}]
     assert sum(len(gzip.compress(file.read_bytes(), 6)) for file in files) <= LIMIT
