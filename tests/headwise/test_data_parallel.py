@@ -1,5 +1,6 @@
 """Two processes train as one would, and neither outlives the other."""
 
+import multiprocessing
 import os
 import re
 import runpy
@@ -7,9 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
+import other_ranks
 import pytest
 import torch
 import torch.distributed as dist
@@ -30,10 +35,12 @@ from headwise.transformer import Transformer
 
 CPU = torch.device("cpu")
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-SCRIPT = [sys.executable, "-m", "headwise.data_parallel"]
 LOST = "ends, as another process is lost"
 LONG = 300.0  # seconds: far more than any of these takes, so that a hanging run fails a test
 elsewhere = pytest.mark.no_cover  # all of it happens in processes that coverage does not see
+# Loading is most of what a process takes here: a fork of one that has loaded all has it at once.
+LOADED = multiprocessing.get_context("forkserver")
+LOADED.set_forkserver_preload(["headwise.data_parallel", "torch._dynamo"])
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +59,7 @@ def rank_0(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     for name, value in {**group, "RANK": "1"}.items():
         monkeypatch.setenv(name, value)
-    return {**os.environ, "RANK": "0", "OMP_NUM_THREADS": "1"}
+    return {**group, "RANK": "0", "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture
@@ -70,10 +77,20 @@ def children() -> Iterator[list[subprocess.Popen[str]]]:
             one.communicate()
 
 
-def start(command: list[str], environ: dict[str, str] | None = None) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+def start(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@contextmanager
+def beside(act: Callable[..., None], *arguments: Any) -> Iterator[BaseProcess]:
+    """Another process, which does not outlive the block."""
+    other = LOADED.Process(target=act, args=arguments)
+    other.start()
+    try:
+        yield other
+    finally:
+        other.kill()  # also if it is stopped
+        other.join()
 
 
 def step_lines(output: str) -> list[str]:
@@ -95,28 +112,19 @@ def test_two_processes_print_the_losses_of_one(
     assert "rank 1 of 2" in output
 
 
-RANK_0 = """
-import sys, torch
-from headwise.data_parallel import joined, small_model, train
-with joined(300) as device:
-    model = small_model().double()
-    losses = list(train(model, device, 3))
-torch.save((losses, [(p.data, p.grad) for p in model.parameters()]), sys.argv[1])
-"""
-
-
 def test_two_processes_step_as_one_does_on_the_joined_batch(
-    rank_0: dict[str, str], children: list[subprocess.Popen[str]], tmp_path: Path
+    rank_0: dict[str, str], tmp_path: Path
 ) -> None:
     file = tmp_path / "rank_0.pt"
-    children.append(start([sys.executable, "-c", RANK_0, str(file)], rank_0))
     model = small_model().double()
     with torch.no_grad():
         for weight in model.parameters():
             weight.normal_()  # training has to begin with the weights of rank 0
-    with joined(LONG) as device:
-        losses = list(train(model, device, 3))
-    children[0].communicate(timeout=LONG)
+    with beside(other_ranks.trains, rank_0, file) as other:
+        with joined(LONG) as device:
+            losses = list(train(model, device, 3))
+        other.join(LONG)
+        assert other.exitcode == 0
     their_losses, theirs = torch.load(file)
     assert their_losses == losses
 
@@ -178,39 +186,23 @@ def test_killed_worker_ends_the_whole_run(children: list[subprocess.Popen[str]])
             os.kill(process, 0)
 
 
-LEAVES = """
-import os, signal, sys
-from headwise.data_parallel import joined, small_model, train
-with joined(300) as device:
-    for step, _ in enumerate(train(small_model(), device, 100)):
-        if step == 2:
-            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
-"""
-
-
 def test_killed_process_ends_the_other_without_torchrun(
-    rank_0: dict[str, str],
-    children: list[subprocess.Popen[str]],
-    capsys: pytest.CaptureFixture[str],
+    rank_0: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    children.append(start([sys.executable, "-c", LEAVES, "SIGKILL"], rank_0))
-    with pytest.raises(SystemExit, match=f"rank 1 of 2: {LOST}"):
+    with (
+        beside(other_ranks.leaves, rank_0, LOADED.Event(), signal.SIGKILL),
+        pytest.raises(SystemExit, match=f"rank 1 of 2: {LOST}"),
+    ):
         main(["--timeout", str(LONG)])
     assert not step_lines(capsys.readouterr().out)  # rank 0 alone prints losses
 
 
-@elsewhere
-def test_silent_process_is_waited_for_no_longer_than_the_timeout(
-    rank_0: dict[str, str], children: list[subprocess.Popen[str]]
-) -> None:
-    silent = start([sys.executable, "-c", LEAVES, "SIGSTOP"], rank_0)
-    children.append(silent)
-    assert silent.stdout is not None
-    assert silent.stdout.readline().startswith("rank 0 of 2: process")
-    children.append(start([*SCRIPT, "--timeout", "5"], {**rank_0, "RANK": "1"}))
-    output, _ = children[1].communicate(timeout=LONG)
-    assert children[1].returncode != 0
-    assert re.search(f"rank 1 of 2: {LOST}: .*[Tt]ime", output)
+def test_silent_process_is_waited_for_no_longer_than_the_timeout(rank_0: dict[str, str]) -> None:
+    begun = LOADED.Event()
+    with beside(other_ranks.leaves, rank_0, begun, signal.SIGSTOP):
+        assert begun.wait(LONG)
+        with pytest.raises(SystemExit, match=f"rank 1 of 2: {LOST}: .*[Tt]ime"):
+            main(["--timeout", "2"])
 
 
 def test_signal_to_end_is_obeyed_with_a_message() -> None:

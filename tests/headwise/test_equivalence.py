@@ -354,6 +354,7 @@ def through(
     return torch.cat(outs, dim=1)
 
 
+@pytest.mark.no_cover  # each path has tests of its own
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @pytest.mark.parametrize(
     ("path", "s"),

@@ -20,11 +20,15 @@ from headwise import kernels
 from headwise.attention import attention
 from headwise.kernels import triton_attention
 
-CASES = drawn(8, seed=1, queries=[1, 17], keys=[1, 18, 33], num_heads=2)
+# The quickest have all lines run that no other test has: coverage, which slows them down, may rest.
+CASES = [
+    pytest.param(case, id=str(case), marks=() if case.key == 1 else pytest.mark.no_cover)
+    for case in drawn(8, seed=1, queries=[1, 17], keys=[1, 18, 33], num_heads=2)
+]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES)
 def test_equals_the_formula_in_output_and_gradients(case: Case) -> None:
     arguments, options = case.inputs(torch.float64)
     there = [x if x is None else x.to(DEVICE) for x in arguments]

@@ -191,6 +191,7 @@ def test_dropout_reaches_every_part(kind: type) -> None:
     assert shares == [0.3] * (4 if kind is EncoderLayer else 6)
 
 
+@pytest.mark.no_cover  # a compiler reads our lines and runs none
 @both_layers
 @both_norms
 def test_compiles_into_one_graph(kind: type, norm_first: bool) -> None:

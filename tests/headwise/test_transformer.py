@@ -297,17 +297,12 @@ def test_state_dict_carries_the_whole_model(max_len: int | None) -> None:
     assert torch.equal(other(SRC, TGT), transformer(SRC, TGT))
 
 
-def test_compiles_into_one_graph() -> None:
-    transformer = shaken(model()).eval()
-    compiled = torch.compile(transformer, fullgraph=True, backend="eager")
-    assert_same(compiled(SRC, TGT), transformer(SRC, TGT))
-
-
+@pytest.mark.no_cover  # nothing runs here that does not run above
 def test_learns_to_copy_unequal_rows() -> None:
     torch.manual_seed(0)
-    transformer = Transformer(10, 10, d_model=32, num_heads=4, num_layers=1, dropout=0.0)
-    optimiser = torch.optim.Adam(transformer.parameters(), lr=3e-3)
-    for _ in range(400):
+    transformer = Transformer(10, 10, d_model=16, num_heads=4, num_layers=1, dropout=0.0)
+    optimiser = torch.optim.Adam(transformer.parameters(), lr=1e-2)
+    for _ in range(160):
         lengths = torch.randint(1, 5, (32,))
         body = torch.randint(3, 10, (32, 5))
         body[torch.arange(5) >= lengths[:, None]] = PAD

@@ -4,8 +4,8 @@ import re
 
 import pytest
 import torch
+from any_text import any_text
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sample_figures import EN, PLOTS, WEIGHTS, ZH, drawn
 from svg_parts import texts
 
@@ -79,7 +79,7 @@ def test_any_size_can_be_drawn(shape: tuple[int, int, int]) -> None:
 
 
 @settings(max_examples=20)
-@given(st.text(min_size=1, max_size=3))
+@given(any_text(min_size=1, max_size=3))
 def test_any_token_can_be_drawn(token: str) -> None:
     shown = drawable(token)
     figure = plot.heatmap(torch.ones(1, 1), [token], ["key"])

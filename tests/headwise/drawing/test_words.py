@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 from types import ModuleType
 
 import pytest
+from any_text import any_text
 from hypothesis import given
-from hypothesis import strategies as st
 
 from headwise import drawing
 from headwise.drawing.words import PUNCTUATION, choose, drawable, listed, renamed, titled
@@ -49,7 +49,7 @@ def test_only_what_cannot_be_drawn_is_written_out(text: str, shown: str) -> None
     assert drawable(text) == shown
 
 
-@given(st.text())
+@given(any_text())
 def test_drawable_text_is_text_of_xml(text: str) -> None:
     root = ET.Element("text", {"aria-label": drawable(text)})
     root.text = drawable(text)

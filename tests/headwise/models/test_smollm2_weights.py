@@ -18,6 +18,8 @@ from headwise.models.gguf import GGUF
 from headwise.models.smollm2 import SmolLM2, load, look, write
 from headwise.rotary import pairs_to_halves
 
+pytestmark = pytest.mark.no_cover  # a small model has the same lines run, in test_smollm2.py
+
 PROMPTS = ["The capital of France is", "Water boils at", "def add(a, b):\n", "从前有一只猫，"]
 POOLS = [
     ["the", "attention", "weights", "She'll", "we've", "'S", "naïve", "café", "3.14", "12,345"],

@@ -29,7 +29,7 @@ class Interrupting(io.StringIO):
 
 
 def train(*options: str) -> int:
-    return main(["train", "--steps", "40", "--count", "50", *options])
+    return main(["train", "--steps", "22", "--count", "10", *options])
 
 
 def test_interrupted_and_resumed_training_gives_the_same_bits(
