@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from headwise.masks import causal_mask, combine
 from headwise.models import translator
-from headwise.multi_head import MultiHeadAttention
+from headwise.transformer import Decoder, Encoder
 from sitekit.graph_inputs import Floats, Integers, Mask
 from sitekit.graphs import Program
 
@@ -24,6 +24,11 @@ MODEL = translator.load().half().float()
 _SRC = Integers("batch", "src_len", least=1, most=len(translator.SRC_TOKENS) - 1)
 _TGT = Integers("batch", "tgt_len", least=1, most=len(translator.TGT_TOKENS) - 1)
 _LAYERS, _HEADS = translator.MODEL["num_layers"], translator.MODEL["num_heads"]
+
+
+def _all(stack: Encoder | Decoder, name: str) -> list[Any]:
+    """The attention of this name in every layer."""
+    return [getattr(layer, name) for layer in stack.layers]
 
 
 @contextmanager
@@ -38,13 +43,13 @@ def _placed(embedded: nn.Module, on: Tensor) -> Iterator[None]:
 
 
 @contextmanager
-def _heads(attentions: Sequence[MultiHeadAttention], on: Tensor) -> Iterator[None]:
+def _heads(attentions: Sequence[Any], on: Tensor) -> Iterator[None]:
     """Of each layer, only the heads that are on give anything to W_o; on is (layers, heads)."""
     with ExitStack() as stack:
         for i, attention in enumerate(attentions):
 
             def gate(module: nn.Module, args: tuple[Tensor], gates: Tensor = on[i]) -> Tensor:
-                out = args[0].unflatten(-1, (_HEADS, -1)) * gates[:, None]
+                out: Tensor = args[0].unflatten(-1, (_HEADS, -1)) * gates[:, None]
                 return out.flatten(-2)
 
             stack.enter_context(attention.W_o.register_forward_pre_hook(gate))
@@ -52,7 +57,7 @@ def _heads(attentions: Sequence[MultiHeadAttention], on: Tensor) -> Iterator[Non
 
 
 @contextmanager
-def _sight(attentions: Sequence[MultiHeadAttention], mask: Tensor) -> Iterator[None]:
+def _sight(attentions: Sequence[Any], mask: Tensor | None) -> Iterator[None]:
     """What queries may see is this mask's to say, and nothing else's."""
 
     def see(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -76,7 +81,7 @@ def encode(src: Tensor, shown: Tensor, heads: Tensor, positions: Tensor) -> obje
     with _placed(MODEL.src_positions, positions):
         x = MODEL.embed_src(src)
     mask = combine(MODEL.visible(src), shown[:, None, None])
-    with _heads([layer.attention for layer in MODEL.encoder.layers], heads):
+    with _heads(_all(MODEL.encoder, "attention"), heads):
         return MODEL.encoder(x, mask, need_weights=True)
 
 
@@ -103,14 +108,13 @@ def decode(
         positions: whether there are positions, (1,).
         causal: whether later words are hidden, (1,).
     """
-    layers = MODEL.decoder.layers
     with _placed(MODEL.tgt_positions, positions):
         x = MODEL.embed_tgt(tgt)
     mask = combine(MODEL.visible(tgt), causal_mask(tgt.size(1)) | ~causal)
     with (
-        _sight([layer.self_attention for layer in layers], mask),
-        _heads([layer.self_attention for layer in layers], own_heads),
-        _heads([layer.cross_attention for layer in layers], source_heads),
+        _sight(_all(MODEL.decoder, "self_attention"), mask),
+        _heads(_all(MODEL.decoder, "self_attention"), own_heads),
+        _heads(_all(MODEL.decoder, "cross_attention"), source_heads),
     ):
         x, own, source = MODEL.decoder(x, memory, None, shown[:, None, None], need_weights=True)
     gated = [seen * source_heads[i, :, None, None] for i, seen in enumerate(source)]
