@@ -93,18 +93,15 @@ class Session:
 
 
 def wanted(items: Sequence[pytest.Item], change: Change) -> list[pytest.Item]:
-    """The tests that a change is for: of those of every instrument, those of this one."""
-    name = Path(change.path).stem
-    found = []
-    for part in change.tests:
-        here = [one for one in items if one.nodeid.startswith(part)]
-        if "every" in part:
-            values = [getattr(one, "callspec", None) for one in here]
-            here = [
-                one for one, v in zip(here, values, strict=True) if v and v.params["name"] == name
-            ]
-        found += here
-    return found
+    """The tests that a change is for: of those of every instrument, those of the ones it is in."""
+    names = {Path(test).stem.removeprefix("test_") for test in change.tests}
+
+    def concerns(item: pytest.Item, part: str) -> bool:
+        of = getattr(item, "callspec", None)
+        mine = not part.endswith("test_every_instrument.py") or (of and of.params["name"] in names)
+        return bool(item.nodeid.startswith(part) and mine)
+
+    return [item for part in change.tests for item in items if concerns(item, part)]
 
 
 def work(order: Path) -> int:

@@ -23,7 +23,7 @@ SWAPS = {
 TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
     |(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
-    |(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)
+    |(?P<number>\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)
     |(?P<name>[A-Za-z_$][\w$]*)
     |(?P<sign>===|!==|=>|\*\*|<=|>=|&&|\|\||\?\?=|\?\?|\?\.|\.\.\.|\+\+|--|[-+*/%]=|.)""",
     re.X | re.S,
@@ -174,18 +174,25 @@ def name_changes(file: Path, chance: random.Random) -> Iterator[Change]:
             yield Change(NAME, path, i + 1, f"{name} → {new}", text, tests)
 
 
+def _own_tests(root: Path, file: Path) -> Iterator[str]:
+    """The tests of an instrument, or of the instruments that import a module."""
+    for other in sorted((root / FOLDER).glob("*.js")):
+        script = other.read_text(encoding="utf-8")
+        test = f"{TESTS}/test_{other.stem}.py"
+        if (other == file or f'from "./{file.name}"' in script) and (root / test).exists():
+            yield test
+
+
 def choose(root: Path, seed: int, count: int) -> list[Change]:
     """Changes spread evenly over the kinds, and within a kind over the files."""
     chance = random.Random(seed)
     queues: dict[str, dict[str, list[Change]]] = defaultdict(dict)
     for file in sorted((root / FOLDER).glob("*.js")):
-        own = root / TESTS / f"test_{file.stem}.py"
-        tests: tuple[str, ...]
         if file.name in RUNTIME:
-            tests = (f"{TESTS}/test_graphs.py",)
+            tests: tuple[str, ...] = (f"{TESTS}/test_graphs.py",)
             queues[OPERATOR][file.name] = list(script_changes(file, OPERATOR, tests))
-        elif file.name not in FRAME and own.exists():
-            tests = (f"{TESTS}/{own.name}", f"{TESTS}/test_every_instrument.py")
+        elif file.name not in FRAME:
+            tests = (*_own_tests(root, file), f"{TESTS}/test_every_instrument.py")
             queues[STEP][file.name] = list(script_changes(file, STEP, tests))
     for file in sorted((root / FOLDER / "graphs").glob("*.json")):
         queues[NAME][file.name] = list(name_changes(file, chance))
