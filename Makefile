@@ -50,8 +50,9 @@ update: .venv/ready .venv/weights
 	$(BIN)/python -m sitekit.exports
 	$(BIN)/python -m proseproof update
 
-drill: .venv/ready
+drill: .venv/browser .venv/weights
 	$(BIN)/python -m proseproof drill --seed 1
+	$(BIN)/python -m sitekit.drill --seed 1
 
 .venv/ready: requirements.txt pyproject.toml
 	@echo "== Setting up .venv; the first time this takes some minutes"

@@ -31,6 +31,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.fx.proxy import TracerBase
 
 import headwise
+from sitekit import instruments
 from sitekit.graph_inputs import Input, Sizes
 
 SOURCE = Path(headwise.__file__).parent
@@ -206,7 +207,7 @@ def export(program: Program, known: frozenset[str] | None = None) -> tuple[Graph
 
 def operators(file: Path = OPERATORS) -> frozenset[str]:
     """The operators that the runtime knows."""
-    return frozenset(re.findall(r'^  "([\w.]+)": ', file.read_text(encoding="utf-8"), re.M))
+    return instruments.operators(file)
 
 
 class _Writer:

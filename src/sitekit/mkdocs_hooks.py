@@ -28,6 +28,7 @@ from sitekit import (
     formulas,
     glossary,
     inline_figures,
+    instruments,
     lab_pages,
     notebooks,
     search,
@@ -179,6 +180,8 @@ class Site:
                     self.glossaries[language] = glossary.read(text)
                 except ValueError as error:
                     self.problem(f"docs/{name}", 1, str(error))
+        for path, line, message in instruments.problems(Path(config.docs_dir)):
+            self.problem(path, line, message)
         return files
 
     @event_priority(-50)  # after mkdocs-jupyter has put its own renderer on the page

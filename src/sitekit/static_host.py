@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+CACHE = "max-age=600"
 _TEXT = (".html", ".css", ".js", ".json", ".svg", ".xml")
 
 
@@ -34,7 +35,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         body = path.read_bytes()
         self.send_response(status)
         self.send_header("Content-Type", self.guess_type(str(path)))
-        self.send_header("Cache-Control", "max-age=600")
+        self.send_header("Cache-Control", CACHE)
         if path.suffix in _TEXT:
             body = gzip.compress(body, 6, mtime=0)
             self.send_header("Content-Encoding", "gzip")

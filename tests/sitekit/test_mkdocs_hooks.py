@@ -108,12 +108,33 @@ def _lose_words(project: Path) -> str:
     return f"docs/zh/index.md:{line}: src/headwise/heads.py:"
 
 
+def _name_no_instrument(project: Path) -> str:
+    page = project / "docs/en/glossary.md"
+    page.write_text(page.read_text("utf-8") + '\n<div data-instrument="banjo"></div>\n', "utf-8")
+    return f"docs/en/glossary.md:{_line(page, 'banjo')}: no instrument 'banjo'"
+
+
+def _need_an_operator(project: Path) -> str:
+    graph = project / "docs/assets/instruments/graphs/attention.json"
+    _replace(graph, '["softmax.int"', '["softmix.int"')
+    place = f"docs/assets/instruments/graphs/attention.json:{_line(graph, 'softmix')}"
+    return f"{place}: the runtime does not know the operator softmix.int"
+
+
+def _cut_a_graph(project: Path) -> str:
+    graph = project / "docs/assets/instruments/graphs/combine.json"
+    graph.write_text(graph.read_text("utf-8")[:20], "utf-8")
+    return "docs/assets/instruments/graphs/combine.json:1: this is no graph"
+
+
 # What breaks different pages can break them at once, and a build is seconds.
 TOGETHER = {
     "pair, link and listing": (_break_link, _break_listing),
     "pair": (_break_pair,),
     "anchor, lab and words": (_break_anchor, _break_lab, _lose_words),
-    "record": (_break_record,),
+    "record and instruments": (
+        *(_break_record, _name_no_instrument, _need_an_operator, _cut_a_graph),
+    ),
     "no record": (_lose_record,),
     "code": (_break_code,),
 }

@@ -157,14 +157,15 @@ export async function mount(element) {
     const { key } = view.contains(document.activeElement) ? document.activeElement.dataset : {}
     instrument.render(view, result, state, words, set)
     if (key) view.querySelector(`[data-key="${key}"]`)?.focus()  // what is drawn anew keeps the focus
-    for (const part of view.children) {  // what scrolls has to scroll from the keyboard too
-      if (part.scrollWidth > part.clientWidth) part.tabIndex = 0
-      else part.removeAttribute("tabindex")
-    }
     const said = instrument.says(result, state, words), block = instrument.python(state)
     if (status.textContent !== said) status.textContent = said
     if (code.textContent !== block) code.textContent = block
     for (const [key, , write] of shown) write(state[key])
+    // What scrolls has to scroll from the keyboard too. All is measured once all is written, and before
+    // anything is written again: the browser lays the page out once.
+    const wide = [...view.children].filter(part => part.scrollWidth > part.clientWidth)
+    for (const part of view.children) part.toggleAttribute("tabindex", wide.includes(part))
+    for (const part of wide) part.tabIndex = 0
     Object.assign(element, { state, result })
   }
 

@@ -1,30 +1,27 @@
 """python -m sitekit.exports writes the graphs that pages run; `make update` does so.
 
-With --check it writes nothing, and fails if something would change.
+With a folder behind it, it writes them there.
 """
 
 import sys
+from pathlib import Path
 
 from sitekit.exports import programs
 from sitekit.graphs import FOLDER, files
 
 
-def main(check: bool) -> int:
+def main(folder: Path) -> None:
     """Write what has changed, and take away what nothing exports any more."""
     new = files(programs())
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    old = {file.name: file.read_bytes() for file in FOLDER.iterdir()}
-    changed = sorted(name for name in {*new, *old} if new.get(name) != old.get(name))
-    for name in changed:
-        print(f"{name} {'is not what the library exports now' if check else 'was written anew'}")
-        if check:
-            continue
+    folder.mkdir(parents=True, exist_ok=True)
+    old = {file.name: file.read_bytes() for file in folder.iterdir()}
+    for name in sorted(name for name in {*new, *old} if new.get(name) != old.get(name)):
+        print(f"{name} was written anew")
         if name in new:
-            (FOLDER / name).write_bytes(new[name])
+            (folder / name).write_bytes(new[name])
         else:
-            (FOLDER / name).unlink()
-    return int(check and bool(changed))
+            (folder / name).unlink()
 
 
 if __name__ == "__main__":
-    sys.exit(main("--check" in sys.argv))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

@@ -15,9 +15,9 @@ PROGRAMS = programs()
 NUMBERS = 1000
 
 
-@pytest.fixture(scope="module")
-def visited(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a page found: all cases of all graphs in one visit."""
+@pytest.fixture(scope="session")
+def cases() -> Cases:
+    """What goes into the graphs, and what the library makes of it."""
     cases = Cases()
     for name, program in PROGRAMS.items():
         for inputs, outputs in drawn(program):
@@ -28,6 +28,14 @@ def visited(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[
     texts = [numerals.to_chinese(n) for n in numbers]
     said = translator.encode_words(translator.say(translator.load(), texts))
     cases.translate(translator.encode(texts), said[:, :-1], said[:, 1:])
+    return cases
+
+
+@pytest.fixture(scope="module")
+def visited(
+    cases: Cases, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """What a page found: all cases of all graphs in one visit."""
     folder = tmp_path_factory.mktemp("graphs")
     cases.write(folder)
     with serving(folder) as address:
