@@ -169,7 +169,6 @@ def test_gradients_of_many_outputs_at_once() -> None:
         torch.testing.assert_close([x[i] for x in together], list(apart))
 
 
-@pytest.mark.no_cover  # a compiler reads our lines and runs none
 def test_forward_and_backward_compile_into_one_graph_each() -> None:
     Q = torch.randn(1, 2, 5, 4, requires_grad=True)
     torch.compiler.reset()
