@@ -22,7 +22,7 @@ from headwise import (
     split_heads,
     unfold_heads,
 )
-from headwise._check import check_shape, known_to_fit, show
+from headwise._check import check_alike, check_mask, check_shape, known_to_fit, show
 from headwise.attention import attention
 from headwise.masks import (
     from_additive,
@@ -409,3 +409,15 @@ def test_checks_that_are_left_out_are_left_out_in_one_thread_and_come_back() -> 
         raise RuntimeError("stop")
     with pytest.raises(ValueError, match="got shape"):
         check_shape(*wrong)
+
+
+def test_masks_and_dtypes_are_left_out_too() -> None:
+    alike = ("x", torch.ones(2), "y", torch.ones(2, dtype=torch.int))
+    mask = (torch.ones(2), (1, 1, 2, 2), torch.ones(2))
+    with known_to_fit():
+        check_alike(*alike)
+        check_mask(*mask)
+    with pytest.raises(ValueError, match="x: got dtype"):
+        check_alike(*alike)
+    with pytest.raises(ValueError, match="mask: got dtype"):
+        check_mask(*mask)

@@ -15,8 +15,8 @@ WORDS = {
     "en/chapters/transformer.html": {"teacher forcing": "teacher-forcing", "logits": "logits"},
     "chapters/transformer.html": {"教师强制": "teacher-forcing", "交叉注意力": "cross-attention"},
     "en/questions/shapes.html": {"strides": "stride", "contiguous": "contiguous"},
-    "en/labs/scaling.html": {"dot products": "dot-product", "autograd": "gradient"},
-    "labs/scaling.html": {"点积": "dot-product", "自动求导": "gradient"},
+    "en/labs/scaling.html": {"dot products": "dot-product", "gradient": "gradient"},
+    "labs/scaling.html": {"点积": "dot-product", "梯度": "gradient"},
 }
 
 
@@ -50,7 +50,7 @@ def test_word_says_what_it_means_to_mouse_and_keyboard(open_page: Open) -> None:
 def test_word_says_what_it_means_without_scripts(open_page: Open) -> None:
     page = open_page("chapters/masks.html", width=375, scripts=False)
     word = page.locator("a.term", has_text="因果掩码")
-    assert "看不见之后" in (word.get_attribute("title") or "")
+    assert "看不见后面" in (word.get_attribute("title") or "")
     word.click()
     page.wait_for_url("**/glossary.html#causal-mask")
     expect(page.locator("#causal-mask")).to_be_in_viewport()
