@@ -9,19 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headwise._autocast import cast_as_one, multiplied_dtype
-from headwise._check import (
-    FLOATS,
-    KNOWN,
-    being_recorded,
-    check_alike,
-    check_device,
-    check_dropout,
-    check_flags,
-    check_mask,
-    check_shape,
-    check_tensor,
-    show,
-)
+from headwise._check import FLOATS, KNOWN, being_recorded, check_dropout, check_flags, show
+from headwise._check_tensors import check_alike, check_device, check_mask, check_shape, check_tensor
 from headwise.masks import causal_mask, combine, to_additive
 
 

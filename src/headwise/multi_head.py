@@ -11,14 +11,12 @@ from headwise._check import (
     check_divides,
     check_dropout,
     check_flags,
-    check_input,
     check_kind,
-    check_mask,
     check_sizes,
-    check_where,
     check_widths,
     check_window,
 )
+from headwise._check_tensors import check_input, check_mask, check_where
 from headwise._sight import Places, bias_of, find_places, see, with_sink
 from headwise.attention import attention, fused_attention
 from headwise.cache import KeyValueCache
