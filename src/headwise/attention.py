@@ -45,12 +45,12 @@ def attention(
         scores = scores + bias.to(scores.dtype)
     if mask is not None:
         scores = scores + to_additive(mask, scores.dtype)
-        # Softmax would turn a row of nothing but -inf into NaN: it shares out 1 over zeros ...
+        # Softmax would turn a row of nothing but -inf into NaN; of zeros it makes equal weights ...
         blind = (scores == -torch.inf).all(dim=-1, keepdim=True)  # (..., query, 1)
         scores = scores.masked_fill(blind, 0.0)
     weights = torch.softmax(scores, dim=-1)
     if mask is not None:
-        weights = weights.masked_fill(blind, 0.0)  # ... and here that becomes 0
+        weights = weights.masked_fill(blind, 0.0)  # ... which become 0 here
     weights = F.dropout(weights, dropout)
     out = weights @ V  # (..., query, d_v)
     return out.to(dtype), weights.to(dtype)

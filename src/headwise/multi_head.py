@@ -43,7 +43,7 @@ class MultiHeadAttention(nn.Module):
         alibi: scores sink with distance, in each head at its own pace, see headwise.alibi.
         window: a query sees itself and the window - 1 keys before it. Such a layer is causal.
         sinks: how many of the first keys are seen beside the window.
-        learned_sink: softmax shares out to one more score as well, a learned one for each head,
+        learned_sink: softmax has one more score in each row, a learned one for each head,
             and what falls to it is lost: then the weights of a row sum to less than 1.
         qk_norm: queries and keys are normalised (RMSNorm over d_k, with a gain) before they turn.
     """
