@@ -5,9 +5,19 @@ import { Tensor } from "./tensor.js"
 
 const WORDS = { inf: Infinity, "-inf": -Infinity, nan: NaN }
 
+// What a graph says of a value that an operator is given: its place; a list, or the value itself.
+class Place {
+  constructor(at) { this.at = at }
+}
+const said = x => Array.isArray(x) ? x.map(said)
+  : typeof x !== "string" ? x ?? undefined
+    : x[0] === "$" ? new Place(Number(x.slice(1)))
+      : WORDS[x] ?? x
+
 export class Graph {
   constructor({ inputs, weights, nodes, outputs }, memory) {
-    Object.assign(this, { inputs, nodes, outputs })
+    Object.assign(this, { inputs, outputs: said(outputs) })
+    this.nodes = nodes.map(([operator, args, ...names]) => [operators[operator], said(args), names.length ? names : [operator]])
     let from = 0
     this.weights = weights.map(([, shape]) => {
       const x = new Tensor(memory, shape, "float32", undefined, from)
@@ -23,13 +33,10 @@ export class Graph {
   run(given, edits = {}) {
     this.inputs.forEach(([name, axes]) => check(name, axes, given[name]))
     const values = [...this.inputs.map(([name]) => given[name]), ...this.weights], named = {}
-    const read = x => Array.isArray(x) ? x.map(read)
-      : typeof x !== "string" ? x
-        : x[0] === "$" ? values[x.slice(1)]
-          : WORDS[x] ?? x
-    for (const [operator, args, ...names] of this.nodes) {
-      let value = operators[operator](...args.map(x => read(x) ?? undefined))
-      for (const name of names.length ? names : [operator]) {
+    const read = x => (x instanceof Place ? values[x.at] : Array.isArray(x) ? x.map(read) : x)
+    for (const [operator, args, names] of this.nodes) {
+      let value = operator(...args.map(read))
+      for (const name of names) {
         if (edits[name]) value = edits[name](value)
         ;(named[name] ??= []).push(value)
       }
