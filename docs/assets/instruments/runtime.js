@@ -6,8 +6,8 @@ import { Tensor } from "./tensor.js"
 const WORDS = { inf: Infinity, "-inf": -Infinity, nan: NaN }
 
 export class Graph {
-  constructor({ inputs, weights, nodes, outputs }, memory) {
-    Object.assign(this, { inputs, nodes, outputs })
+  constructor({ inputs, weights, nodes, outputs, lines, refusal }, memory) {
+    Object.assign(this, { inputs, nodes, outputs, lines, refusal })
     let from = 0
     this.weights = weights.map(([, shape]) => {
       const x = new Tensor(memory, shape, "float32", undefined, from)
@@ -18,7 +18,7 @@ export class Graph {
 
   // Run with inputs by name. What comes back has the outputs, and every value that the source names:
   // values.scores is the list of what was assigned to `scores`, in order. What has no name goes by
-  // its operator's.
+  // its operator's. places has every value where the graph's lines say that it is.
   // edits: { name: value => value } changes what a name holds, before anything reads it.
   run(given, edits = {}) {
     this.inputs.forEach(([name, axes]) => check(name, axes, given[name]))
@@ -35,7 +35,7 @@ export class Graph {
       }
       values.push(value)
     }
-    return { outputs: this.outputs.map(read), values: named }
+    return { outputs: this.outputs.map(read), values: named, places: values }
   }
 }
 
