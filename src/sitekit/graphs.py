@@ -300,8 +300,8 @@ class _Writer:
         if not isinstance(node.meta.get("val"), Tensor):  # a size has the notes of what it is of
             return []
         handed_on = [other for other, _ in self.same.items() if self._origin(other) is node]
-        names = [one.meta.get("custom", {}).get("names", []) for one in (node, *handed_on)]
-        return list(dict.fromkeys(sum(names, [])))
+        notes = [one.meta.get("custom", {}) for one in (node, *handed_on)]
+        return list(dict.fromkeys(name for note in notes for name in note.get("names", [])))
 
 
 def _is_alike(node: Any, source: Any) -> bool:

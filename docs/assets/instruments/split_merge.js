@@ -22,8 +22,7 @@ const LINES = {
     reshape: ["wrong", "btc", (_, sizes) => `out.reshape(${sizes})`],
   },
 }
-const SIZE = { b: () => 1, t: s => s.seq_len, h: s => s.num_heads, j: s => s.d_k, c: s => s.num_heads * s.d_k }
-const shape = (state, axes) => [...axes].map(axis => SIZE[axis](state))
+const shape = ({ seq_len, num_heads, d_k }, axes) => [...axes].map(axis => ({ b: 1, t: seq_len, h: num_heads, j: d_k, c: num_heads * d_k })[axis])
 const all = state => count(shape(state, "bhtj"))
 
 const contiguous = x => { const packed = x.packed(); return packed.data === x.data ? x : packed }
@@ -36,8 +35,8 @@ function compute(state, graphs) {
 
 function run(state, graphs) {
   const { num_heads } = state, of = (name, given) => graphs[name].run(given)
-  const [, axes] = LINES[state.way].start, numbers = tensor(Array.from({ length: all(state) }, (_, i) => i), "int64")
-  const start = numbers.view(shape(state, axes), dense(shape(state, axes)))
+  const numbers = tensor(Array.from({ length: all(state) }, (_, i) => i), "int64"), sizes = shape(state, LINES[state.way].start[1])
+  const start = numbers.view(sizes, dense(sizes))
   if (state.way === "split") {
     const { outputs: [heads], values } = of("split_heads", { x: start, num_heads })
     return { x: start, cut: values.x[0], heads, copy: contiguous(heads), wrong: of("split_by_reshape", { x: start, num_heads }).outputs[0] }
@@ -56,7 +55,7 @@ const index = (k, sizes) => dense(sizes).map((step, axis) => Math.floor(k / step
 // What an entry is by its index: its token and its head.
 function role(axes, at, state) {
   const of = axis => at[axes.indexOf(axis)]
-  return axes.includes("c") ? { t: of("t"), h: Math.floor(of("c") / state.d_k), j: of("c") % state.d_k } : { t: of("t"), h: of("h"), j: of("j") }
+  return { t: of("t"), h: axes.includes("c") ? Math.floor(of("c") / state.d_k) : of("h") }
 }
 
 // What is looked at: the tensor of the chosen line, and of each number what it says to be and is.
@@ -69,84 +68,85 @@ function look(tensors, state) {
   const isNew = x => x.data !== memory.data, names = Object.keys(tensors)
   return {
     name, axes, now, memory, right, flat, place, claimed, isBad, bad: flat.filter(isBad).length, isNew: isNew(now),
-    there: names.filter(one => !isNew(tensors[one])).join(", "), copied: names.filter(one => isNew(tensors[one])).join(", "),
+    there: names.filter(one => !isNew(tensors[one])), copied: names.filter(one => isNew(tensors[one])),
   }
 }
 
-// Where an entry is drawn: rows, blocks of rows and columns. A row that is whole stands where the
-// first of its pieces will.
-function spot({ t, h, j }, axes, state) {
-  if (axes === "btc") return [t * state.num_heads, t, h * state.d_k + j]
-  return axes === "bthj" ? [t * state.num_heads + h, t, j] : [h * state.seq_len + t, h, j]
+// Where a piece is drawn: its row, the block of rows, and how many pieces are left of it. A row that
+// is whole stands where the first of its pieces will.
+function spot({ t, h }, axes, state) {
+  if (axes === "btc") return [t * state.num_heads, t, h]
+  return axes === "bthj" ? [t * state.num_heads + h, t, 0] : [h * state.seq_len + t, h, 0]
 }
 
-// Index times stride, axis by axis.
-function terms({ axes, now, place }, v) {
+// The index of a number, and its place in memory: each index times the stride of its axis.
+function find({ now, place }, v) {
   const at = index(place[v], now.shape)
-  return { at, parts: at.map((i, axis) => ({ axis: axes[axis], i, stride: now.strides[axis] })), sum: at.reduce((sum, i, axis) => sum + i * now.strides[axis], now.offset) }
+  return { at, address: at.reduce((sum, i, axis) => sum + i * now.strides[axis], now.offset) }
 }
 
 const drawn = new WeakMap()
 function render(view, result, state, words, set) {
   if (!drawn.has(view)) drawn.set(view, build(view, words))
-  const ui = drawn.get(view), { seen } = result, { now, axes, right, claimed, isBad, isNew, flat } = seen
+  const ui = drawn.get(view), { seen } = result, { now, memory, axes, right, claimed, isBad, isNew } = seen
   const hue = v => (state.colour === "head" ? right[v].h : right[v].t)
   Object.assign(ui, { seen, state, words, set })
   lines(ui, result)
 
   const size = state.seq_len * state.num_heads, blocks = Math.max(state.seq_len, state.num_heads)
-  put(ui.stage, "style", `--columns: ${state.num_heads * state.d_k}; --rows: ${size}; --gaps: ${blocks - 1}`)
-  fill(ui.cells, flat.length, v => h("button", { type: "button", name: "split_merge-cell", class: "cell", "data-value": v }, v))
-  ui.cells.nodes.forEach((cell, v) => {
-    const [row, gap, column] = spot(claimed[v], axes, state)
-    put(cell, "style", `--row: ${row}; --gap: ${gap}; --column: ${column}`)
-    put(cell, "data-hue", hue(v))
-    put(cell, "class", isBad(v) ? "cell bad" : "cell")
+  put(ui.stage, "style", `--columns: ${state.num_heads * state.d_k}; --width: ${state.d_k}; --rows: ${size}; --gaps: ${blocks - 1}`)
+  ui.cells = fillPieces(ui.pieces, memory.data, state.d_k, hue, () => h("button", { type: "button", name: "split_merge-cell", class: "cell", tabindex: -1, "aria-pressed": "false" }))
+  ui.pieces.nodes.forEach((piece, i) => {
+    const v = i * state.d_k, [row, gap, left] = spot(claimed[v], axes, state)
+    put(piece, "style", `transform: translate(${100 * left}%, ${100 * row + 40 * gap}%)`)  // of its own size
+    put(piece, "class", isBad(v) ? "piece bad" : "piece")
   })
   labels(ui)
 
-  const wasNew = !ui.copy.parent.hidden
-  ui.first.title.textContent = words.memory(seen.there)
-  ui.copy.title.textContent = words.new(seen.copied)
-  strip(ui.first, seen.memory.data, hue)
-  ui.copy.parent.hidden = !isNew
-  if (isNew) strip(ui.copy, now.data, hue)
+  const wasNew = !ui.copied.hidden
+  say(ui.titles[0], words.memory(seen.there.join(words.and)))
+  say(ui.titles[1], words.new(seen.copied.join(words.and)))
+  strip(ui.first, memory.data, state.d_k, hue)
+  ui.copied.hidden = !isNew
+  if (isNew) strip(ui.copy, now.data, state.d_k, hue)
   light(ui, state.cell)
-  if (isNew && !wasNew && ui.cells.nodes.length) fly(ui, now.data)
+  if (isNew && !wasNew) fly(ui, now.data, state.d_k)
 }
 
 // What stays on the page, with what listens to it.
 function build(view, words) {
   const group = (tag, given) => { const parent = h(tag, given); return { parent, nodes: [] } }
-  const cells = group("div", { class: "cells-of", role: "group", "aria-label": words.cells }), labels = group("div", { class: "labels", "aria-hidden": "true" })
-  const first = group("div", { class: "strip", "aria-hidden": "true" }), copy = group("div", { class: "strip", "aria-hidden": "true" })
+  const pieces = group("div", { role: "group", "aria-label": words.cells }), labels = group("div", { class: "labels", "aria-hidden": "true" })
+  const first = group("div", { class: "strip", "aria-hidden": "true" }), copy = group("div", { class: "strip new", "aria-hidden": "true" })
   const steps = Object.keys(LINES.split).map(() => ({ input: h("input", { type: "radio", name: "split_merge-step" }), code: h("code"), info: h("small") }))
   const list = h("fieldset", { class: "steps" }, h("legend", {}, words.step), steps.map(({ input, code, info }) => h("label", {}, input, h("span", {}, code, info))))
-  const stage = h("div", { class: "stage" }, labels.parent, cells.parent), name = h("code"), sum = h("span", { class: "terms" })
-  const title = h("p"), copied = h("div", {}, h("p"), copy.parent)
-  const ui = { steps, stage, cells, labels, first: { ...first, title }, copy: { ...copy, title: copied.firstChild, parent: copied, strip: copy.parent }, name, sum }
+  const stage = h("div", { class: "stage" }, labels.parent, pieces.parent), name = h("code"), sum = h("span", { class: "terms" })
+  const titles = [h("p"), h("p")], copied = h("div", { hidden: true }, titles[1], copy.parent)
+  const ui = { steps, stage, pieces, labels, titles, first, copy, copied, name, sum }
   view.append(h("div", { class: "half" }, list), h("div", { class: "half" }, stage),
-    h("div", { class: "whole memory" }, h("p", { class: "address", "aria-hidden": "true" }, name, sum), title, first.parent, copied))
+    h("div", { class: "whole memory" }, h("p", { class: "address", "aria-hidden": "true" }, name, sum), titles[0], first.parent, copied))
 
   const value = event => event.target.closest("[data-value]")?.dataset.value
   const choose = v => { if (v !== undefined && Number(v) !== ui.state.cell) ui.set({ cell: Number(v) }) }
   steps.forEach(({ input }) => input.addEventListener("change", () => ui.set({ step: input.value })))
-  for (const place of [cells.parent, first.parent, copied]) {
+  for (const place of [pieces.parent, first.parent, copied]) {
     place.addEventListener("pointerover", event => { if (value(event) !== undefined) light(ui, Number(value(event))) })
     place.addEventListener("pointerleave", () => light(ui, ui.state.cell))
     place.addEventListener("click", event => choose(value(event)))
   }
-  cells.parent.addEventListener("focusin", event => choose(value(event)))
-  cells.parent.addEventListener("keydown", event => {
+  pieces.parent.addEventListener("focusin", event => choose(value(event)))
+  pieces.parent.addEventListener("keydown", event => {
     const width = ui.seen.now.shape.at(-1), step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: width, ArrowUp: -width }[event.key]
     const to = ui.seen.flat[ui.seen.place[ui.state.cell] + step]
     if (step) event.preventDefault()
-    if (to !== undefined) cells.nodes[to].focus()
+    if (to !== undefined) ui.cells[to].focus()
   })
   return ui
 }
 
+// What is as it was is not touched: the browser would lay it out again.
 const put = (element, name, value) => { if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value) }
+const say = (element, text) => { if (element.textContent !== String(text)) element.textContent = text }
 
 // As many nodes as are needed: those that are there stay.
 function fill(group, length, make) {
@@ -161,8 +161,8 @@ function lines({ steps, state, words }, result) {
     const x = result[name], { input, code: place, info } = steps[i]
     input.value = step
     input.checked = step === state.step
-    place.textContent = `${name} = ${code(state, x.shape.join(", "))}`
-    info.textContent = words.layout(tuple(x.shape), tuple(x.strides))
+    say(place, `${name} = ${code(state, x.shape.join(", "))}`)
+    say(info, words.layout(tuple(x.shape), tuple(x.strides)))
   })
 }
 const tuple = list => `(${list.join(", ")})`
@@ -171,58 +171,70 @@ const tuple = list => `(${list.join(", ")})`
 function labels({ labels: group, seen: { axes, flat, claimed, right, isBad }, state, words }) {
   const isWhole = axes === "btc", width = isWhole ? state.num_heads * state.d_k : state.d_k, [outer, inner] = axes === "bhtj" ? "ht" : "th"
   const found = flat.filter((_, k) => k % width === 0).flatMap(v => {
-    const [row, gap] = spot(claimed[v], axes, state), style = `--row: ${row}; --gap: ${gap}; --column: ${width}`
-    const held = isBad(v) ? `✗ ${words.t(right[v].t)}, ${words.h(right[v].h)}` : words[inner](right[v][inner])
+    const [row, gap] = spot(claimed[v], axes, state), style = `--row: ${row}; --gap: ${gap}`
+    const held = isBad(v) ? `✗ ${[words.t(right[v].t), words.h(right[v].h)].join(words.comma)}` : words[inner](right[v][inner])
     return [isWhole || claimed[v][inner] === 0 ? ["block", style, words[outer](claimed[v][outer])] : null, isWhole ? null : [isBad(v) ? "row bad" : "row", style, held]].filter(Boolean)
   })
   fill(group, found.length, () => h("span"))
   found.forEach(([kind, style, text], i) => {
     put(group.nodes[i], "class", kind)
     put(group.nodes[i], "style", style)
-    group.nodes[i].textContent = text
+    say(group.nodes[i], text)
+  })
+}
+
+// Numbers in pieces, which stay together whatever is done; the cells of all of them.
+function fillPieces(group, numbers, d_k, hue, make) {
+  fill(group, numbers.length / d_k, () => h("span", { class: "piece" }))
+  return group.nodes.flatMap((piece, i) => {
+    const cells = { parent: piece, nodes: [...piece.children] }
+    put(piece, "data-hue", hue(numbers[i * d_k]))
+    fill(cells, d_k, make)
+    cells.nodes.forEach((cell, j) => {
+      put(cell, "data-value", numbers[i * d_k + j])
+      say(cell, numbers[i * d_k + j])
+    })
+    return cells.nodes
   })
 }
 
 // A strip of memory: the number in each place.
-function strip(group, data, hue) {
-  fill({ nodes: group.nodes, parent: group.strip ?? group.parent }, data.length, i => h("span", { "data-place": i }))
-  group.nodes.forEach((cell, i) => {
-    put(cell, "data-value", data[i])
-    put(cell, "data-hue", hue(data[i]))
-    if (cell.textContent !== String(data[i])) cell.textContent = data[i]
-  })
+function strip(group, data, d_k, hue) {
+  group.cells = fillPieces(group, data, d_k, hue, () => h("span"))
+  group.cells.forEach((cell, i) => put(cell, "data-place", i))
 }
 
 // Light a number: in the tensor, in memory, and how one is found by the other.
 function light(ui, v) {
-  const { seen, state, words } = ui, { at, parts, sum } = terms(seen, v)
-  const lit = [ui.cells.nodes[v], ui.first.nodes[v], seen.isNew ? ui.copy.nodes[sum] : null].filter(Boolean)
+  const { seen, state, words } = ui, { name, axes, now, isNew } = seen, { at, address } = find(seen, v)
+  const lit = [ui.cells[v], ui.first.cells[v], isNew ? ui.copy.cells[address] : null].filter(Boolean)
   for (const one of ui.lit ?? []) if (!lit.includes(one)) one.classList.remove("lit")
   for (const one of lit) one.classList.add("lit")
   ui.lit = lit
-  ui.cells.nodes.forEach((cell, i) => {
-    put(cell, "tabindex", i === state.cell ? 0 : -1)
-    put(cell, "aria-pressed", i === state.cell)
-  })
-  ui.name.textContent = `${seen.name}[${at.join(", ")}]`
-  ui.sum.replaceChildren(...parts.flatMap(({ axis, i, stride }, k) => [k ? "+" : "", h("span", {}, `${i}·${stride}`, h("small", {}, words.axes[axis]))]), "=", h("b", {}, String(sum)))
+  for (const [cell, isChosen] of [[ui.chosen, false], [ui.cells[state.cell], true]]) {
+    if (cell) put(cell, "tabindex", isChosen ? 0 : -1)
+    if (cell) put(cell, "aria-pressed", isChosen)
+  }
+  ui.chosen = ui.cells[state.cell]
+  say(ui.name, `${name}[${at.join(", ")}]`)
+  ui.sum.replaceChildren(...at.flatMap((i, k) => [k ? "+" : "", h("span", {}, `${i}·${now.strides[k]}`, h("small", {}, words.axes[axes[k]]))]), "=", h("b", {}, String(address)))
 }
 
-// The copy is written number by number, each out of its old place.
-function fly({ first, copy }, data) {
+// The copy is written piece by piece, each out of its old place.
+function fly({ first, copy }, data, d_k) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return
-  const way = copy.nodes.map((cell, i) => ["Left", "Top"].map(side => `${first.nodes[data[i]][`offset${side}`] - cell[`offset${side}`]}px`))
-  copy.nodes.forEach((cell, i) => cell.animate([{ transform: `translate(${way[i].join()})` }, { transform: "none" }],
-    { duration: 450, delay: i * Math.min(40, 900 / data.length), easing: "ease-in-out", fill: "backwards" }))
+  const way = copy.nodes.map((piece, i) => ["Left", "Top"].map(side => `${first.nodes[data[i * d_k] / d_k][`offset${side}`] - piece[`offset${side}`]}px`))
+  copy.nodes.forEach((piece, i) => piece.animate([{ transform: `translate(${way[i].join()})` }, { transform: "none" }],
+    { duration: 450, delay: i * Math.min(120, 900 / way.length), easing: "ease-in-out", fill: "backwards" }))
 }
 
 function says(result, state, words) {
-  const { seen } = result, { axes, now, flat, right, bad } = seen, { at, sum } = terms(seen, state.cell)
+  const { seen } = result, { axes, now, flat, right, bad } = seen, { at, address } = find(seen, state.cell)
   const [heads, numbers] = now.shape.slice(-2), step = now.strides.at(-2)
   const pieces = flat.filter((_, k) => k % state.d_k === 0).slice(0, axes === "btc" ? state.num_heads : state.seq_len).map(v => right[v].t)
   return words[`${state.way}.${state.step}`]({
-    ...state, bad, all: flat.length, pieces: pieces.join(", "), isNew: seen.isNew, step, joins: heads === 1 || numbers === 1 || step === numbers,
-  }) + words.cell(`${seen.name}[${at.join(", ")}]`, sum, seen.isNew)
+    ...state, bad, all: flat.length, pieces: pieces.join(words.and), isNew: seen.isNew, step, joins: heads === 1 || numbers === 1 || step === numbers,
+  }) + words.cell(`${seen.name}[${at.join(", ")}]`, address, seen.isNew)
 }
 
 const NAMES = { bhtj: "batch, num_heads, seq_len, d_k", bthj: "batch, seq_len, num_heads, d_k", btc: "batch, seq_len, num_heads * d_k" }
@@ -261,10 +273,10 @@ export default {
   words: {
     zh: {
       title: "拆头与合头",
-      way: "方向", "way.split": "拆头", "way.merge": "合头",
+      comma: "，", and: "、", way: "方向", "way.split": "拆头", "way.merge": "合头",
       seq_len: "词元数 seq_len", num_heads: "头数 num_heads", d_k: "每个头的宽度 d_k",
       colour: "颜色表示", "colour.token": "词元", "colour.head": "头",
-      step: "逐行点，看每一行之后的样子", cells: "这个张量里的数", memory: names => `内存：${names} 共用`, new: names => `新的内存：${names}`,
+      step: "逐行点击，看每一行做了什么", cells: "这个张量里的数", memory: names => `内存（${names} 共用），每个数就是它的位置`, new: names => `新的内存（${names}），下面是位置`,
       layout: (shape, strides) => `形状 ${shape}，步长 ${strides}`,
       t: i => `${i} 号词元`, h: i => `${i} 号头`, axes: { b: "批次", t: "词元", h: "头", j: "数", c: "数" },
       cell: (entry, place, isNew) => `${entry} 在${isNew ? "新的" : ""}内存的 ${place} 号格。`,
@@ -281,10 +293,10 @@ export default {
     },
     en: {
       title: "Split and merge",
-      way: "Way", "way.split": "split", "way.merge": "merge",
+      comma: ", ", and: ", ", way: "Direction", "way.split": "split", "way.merge": "merge",
       seq_len: "Tokens, seq_len", num_heads: "Heads, num_heads", d_k: "Width of a head, d_k",
       colour: "Colour shows the", "colour.token": "token", "colour.head": "head",
-      step: "Click line by line to see what each one does", cells: "The numbers of this tensor", memory: names => `Memory of ${names}`, new: names => `New memory, of ${names}`,
+      step: "Click line by line to see what each one does", cells: "The numbers of this tensor", memory: names => `Memory of ${names}: each number is its own place`, new: names => `New memory, of ${names}, with the places below`,
       layout: (shape, strides) => `shape ${shape}, strides ${strides}`,
       t: i => `token ${i}`, h: i => `head ${i}`, axes: { b: "batch", t: "token", h: "head", j: "number", c: "number" },
       cell: (entry, place, isNew) => `${entry} is at place ${place} of the ${isNew ? "new " : ""}memory.`,

@@ -130,8 +130,9 @@ def test_heads_that_do_not_divide_the_width_get_the_librarys_message(shown: Inst
     found = shown.element.evaluate(
         """(e, combinations) => combinations.map(([d_model, num_heads]) => {
           e.set({ d_model, num_heads })
-          const message = e.querySelector(".message"), made = [...e.querySelectorAll(".made")]
-          return [message.checkVisibility() ? message.textContent : "", made.some(one => one.checkVisibility())]
+          const [message, ...made] = e.querySelectorAll(".message, .made")
+          const seen = one => one.checkVisibility()
+          return [seen(message) ? message.textContent : "", made.some(seen)]
         })""",
         combinations,
     )
