@@ -48,6 +48,7 @@ def any_heads(
     layer = copy(_HEADS)
     layer.d_model = layer.key_dim = layer.value_dim = query.size(-1)
     layer.num_heads = layer.num_kv_heads = num_heads
+    layer.d_k = layer.d_v = query.size(-1) // num_heads
     given = zip(("W_q", "W_k", "W_v", "W_o"), (W_q, W_k, W_v, W_o), strict=True)
     weights = {f"{name}.weight": weight for name, weight in given}
     return functional_call(layer, weights, (query,), {"need_weights": True})
