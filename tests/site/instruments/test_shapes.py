@@ -3,7 +3,6 @@
 import inspect
 import re
 
-import pytest
 import torch
 from instrument import Instrument, visit
 from playwright.sync_api import expect
@@ -29,11 +28,6 @@ ROWS = """rows => rows.map(row => {
   const made = row.querySelector(".made")
   return [row.querySelector("code").textContent, made.checkVisibility() ? made.textContent : ""]
 })"""
-
-
-@pytest.fixture
-def shown(open_page: Open) -> Instrument:
-    return visit(open_page, "shapes")
 
 
 def read(shown: Instrument) -> list[list[str]]:
@@ -105,6 +99,7 @@ def test_every_line_has_the_librarys_shapes_at_any_sizes(shown: Instrument) -> N
 
 def test_sizes_that_changed_are_lit(shown: Instrument) -> None:
     lit = shown.panel.locator(".lines b.changed")
+    shown.set({})
     assert lit.count() == 0
     shown.panel.get_by_label("Tokens").press("ArrowRight")
     sizes = [size for _, made in read(shown) for shape in shapes(made) for size in shape]

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from instrument import Instrument, places, visit
-from playwright.sync_api import Browser, expect
-from reader import Open
+from instrument import Instrument
+from page_visit import PHONE, WIDE
+from playwright.sync_api import expect
 from torch import Tensor
 
 from headwise.heads import merge_heads, split_heads
@@ -37,11 +37,11 @@ STRAY = """stage => {
 
 
 @pytest.fixture
-def shown(open_page: Open) -> Iterator[Instrument]:
-    instrument = visit(open_page, "split_merge")
-    instrument.page.emulate_media(reduced_motion="reduce")
-    yield instrument
-    instrument.page.emulate_media(reduced_motion="no-preference")
+def shown(shown: Instrument) -> Iterator[Instrument]:
+    """For a reader who wants nothing to move: then what is clicked is there at once."""
+    shown.page.emulate_media(reduced_motion="reduce")
+    yield shown
+    shown.page.emulate_media(reduced_motion="no-preference")
 
 
 def library(way: str, seq_len: int, num_heads: int, d_k: int) -> dict[str, Tensor]:
@@ -302,14 +302,15 @@ def test_copy_flies_out_of_its_old_place_unless_nothing_should_move(shown: Instr
     assert len(far) == 24 and max(far) < 2
 
 
-def test_cell_and_line_follow_a_finger(browser: Browser, address: str) -> None:
-    context = browser.new_context(has_touch=True, viewport={"width": 375, "height": 900})
-    page = context.new_page()
-    page.emulate_media(reduced_motion="reduce")
-    page.goto(address + places()["split_merge", "en"])
-    shown = Instrument(page, "split_merge")
+def test_cell_and_line_follow_a_finger(shown: Instrument) -> None:
+    shown.page.set_viewport_size({"width": PHONE, "height": 900})
     tensors = library("split", 3, 2, 4)
-    shown.panel.locator(".steps label", has_text="copy = ").tap()
-    shown.panel.locator(cell(shown, 12)).tap()
+    for place in (
+        shown.panel.locator(".steps label", has_text="copy = "),
+        shown.panel.locator(cell(shown, 12)),
+    ):
+        place.scroll_into_view_if_needed()
+        shown.tap(place)
+        expect(shown.panel.locator(".address code")).to_contain_text("copy")
     assert_shown(shown, "copy", tensors, 12)
-    context.close()
+    shown.page.set_viewport_size({"width": WIDE, "height": 900})
