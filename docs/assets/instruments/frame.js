@@ -157,6 +157,15 @@ export async function mount(element) {
     view, status,
     h("details", { class: "python" }, h("summary", {}, words.python), h("pre", {}, code), button("copy", one => copy(one, code.textContent, words))))
 
+  // What scrolls has to scroll from the keyboard too. It is measured when the browser has laid the
+  // page out anyway; and again when there is another width for it.
+  function reach() {
+    const wide = [...view.children].filter(part => part.scrollWidth > part.clientWidth)
+    for (const part of view.children) part.toggleAttribute("tabindex", wide.includes(part))
+    for (const part of wide) part.tabIndex = 0
+  }
+  new ResizeObserver(reach).observe(view)
+
   function update() {
     result = instrument.compute(state, graphs)
     const { key } = view.contains(document.activeElement) ? document.activeElement.dataset : {}
@@ -166,11 +175,8 @@ export async function mount(element) {
     if (status.textContent !== said) status.textContent = said
     if (code.textContent !== block) code.textContent = block
     for (const [key, , write] of shown) write(state[key])
-    // What scrolls has to scroll from the keyboard too. All is measured once all is written, and before
-    // anything is written again: the browser lays the page out once.
-    const wide = [...view.children].filter(part => part.scrollWidth > part.clientWidth)
-    for (const part of view.children) part.toggleAttribute("tabindex", wide.includes(part))
-    for (const part of wide) part.tabIndex = 0
+    cancelAnimationFrame(update.later)
+    update.later = requestAnimationFrame(reach)
     Object.assign(element, { state, result })
   }
 
@@ -209,5 +215,6 @@ function style() {
   styled ??= new Promise((done, failed) => {
     document.head.append(h("link", { rel: "stylesheet", href: new URL("instruments.css", import.meta.url), onload: done, onerror: failed }))
   })
+  styled.catch(() => { styled = undefined })
   return styled
 }
