@@ -121,7 +121,7 @@ def test_every_line_shows_where_the_librarys_numbers_are(shown: Instrument, way:
     choose(shown, "Direction", way)
     largest = {"seq_len": 6, "num_heads": 4, "d_k": 4}
     for key, sizes in (
-        (None, {"seq_len": 3, "num_heads": 2, "d_k": 4}),
+        ("", {"seq_len": 3, "num_heads": 2, "d_k": 4}),
         ("End", largest),
         ("ArrowLeft", {name: size - 1 for name, size in largest.items()}),
         ("Home", dict.fromkeys(largest, 1)),
