@@ -135,40 +135,39 @@ def assert_rows(instrument: Instrument, code: str, p: int, k: int) -> None:
     assert instrument.panel.locator(".map").get_attribute("viewBox") == f"0 -3 {right + 28} 289"
 
 
-def test_hands_and_scores_follow_the_controls(open_page: Open) -> None:
-    instrument = visit(open_page, "clock_hands")
-    panel = instrument.panel
+def test_hands_and_scores_follow_the_controls(shown: Instrument) -> None:
+    panel = shown.panel
     position, shift = (panel.get_by_label(text) for text in ("Position p", "Shift k"))
     said = panel.get_by_role("status")
-    assert_shown(instrument, "sine", 7, 3)
+    assert_shown(shown, "sine", 7, 3)
     expect(said).to_contain_text("From position 7 to 10 the four hands turn by 3, 0.3, 0.03, 0.003")
     curve = panel.locator(".curve polyline").get_attribute("points")
-    wedges = instrument.table("ω")
+    before = shown.table("ω")
     position.press("End")
-    assert_shown(instrument, "sine", 50, 3)
-    assert instrument.table("ω") == wedges  # the same turn and the same score, wherever it starts
+    assert_shown(shown, "sine", 50, 3)
+    assert shown.table("ω") == before  # the same turn and the same score, wherever it starts
     assert panel.locator(".curve polyline").get_attribute("points") == curve
     shift.press("End")  # more than three rounds of the first hand
-    assert_shown(instrument, "sine", 50, 20)
+    assert_shown(shown, "sine", 50, 20)
 
-    panel.get_by_text("rotary (RoPE)").click()
-    assert_shown(instrument, "rotary", 50, 20)
+    shown.tap(panel.get_by_text("rotary (RoPE)"))
+    assert_shown(shown, "rotary", 50, 20)
     box = position.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
-    instrument.page.mouse.move(box["x"] + box["width"] - 2, middle)
-    instrument.page.mouse.down()
-    instrument.page.mouse.move(box["x"] + 1, middle, steps=3)
-    instrument.page.mouse.up()
+    shown.page.mouse.move(box["x"] + box["width"] - 2, middle)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + 1, middle, steps=3)
+    shown.page.mouse.up()
     shift.press("Home")
-    assert_shown(instrument, "rotary", 0, 0)
+    assert_shown(shown, "rotary", 0, 0)
     for _ in range(4):
         shift.press("ArrowRight")
-    assert_shown(instrument, "rotary", 0, 4)
+    assert_shown(shown, "rotary", 0, 4)
     expect(said).to_contain_text("The key is turned to position 0 and the query to 4.")
     expect(said).to_contain_text("anywhere else at distance 4. It's highest at distance 3.")
     panel.get_by_role("radio", name="rotary (RoPE)").press("ArrowLeft")
-    assert_shown(instrument, "sine", 0, 4)
+    assert_shown(shown, "sine", 0, 4)
 
 
 def test_chinese_reader_opens_a_shared_state_on_a_phone(open_page: Open) -> None:

@@ -109,14 +109,13 @@ def assert_hill(card: Locator, scores: Tensor, query: int) -> None:
     assert at == pytest.approx(scores[query - 1].tolist(), abs=0.006)
 
 
-def test_both_sides_follow_the_sliders(open_page: Open) -> None:
-    instrument = visit(open_page, "scaling")
-    width, query = (instrument.panel.get_by_label(text) for text in ("Width d_k", "Show query"))
-    said = instrument.panel.get_by_role("status")
-    assert_shown(instrument, 6, 1)
+def test_both_sides_follow_the_sliders(shown: Instrument) -> None:
+    width, query = (shown.panel.get_by_label(text) for text in ("Width d_k", "Show query"))
+    said = shown.panel.get_by_role("status")
+    assert_shown(shown, 6, 1)
     width.press("End")
     expect(width).to_have_attribute("aria-valuetext", "1024")
-    assert_shown(instrument, 10, 1)
+    assert_shown(shown, 10, 1)
     expect(said).to_contain_text(
         "With d_k = 1024, dot products spread by 33.8 (√d_k is 32.0). The largest weight of query "
         "1 is 1.00, and the gradient that's left is 0.04. Divided by √d_k, they spread by 1.1; "
@@ -124,19 +123,22 @@ def test_both_sides_follow_the_sliders(open_page: Open) -> None:
     )
     query.press("End")
     query.press("ArrowLeft")
-    assert_shown(instrument, 10, 31)
+    assert_shown(shown, 10, 31)
     width.press("Home")  # √1 is 1: both sides are the same
-    assert_shown(instrument, 0, 31)
+    assert_shown(shown, 0, 31)
     box = width.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
-    instrument.page.mouse.move(box["x"] + 2, middle)
-    instrument.page.mouse.down()
-    instrument.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=3)
-    instrument.page.mouse.up()
-    assert instrument.state() == {"power": 5, "query": 31}
-    assert_shown(instrument, 5, 31)
+    shown.page.mouse.move(box["x"] + 2, middle)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=3)
+    shown.page.mouse.up()
+    assert shown.state() == {"power": 5, "query": 31}
+    assert_shown(shown, 5, 31)
     for _ in range(2):
         width.press("ArrowRight")
-    assert_shown(instrument, 7, 31)
+    assert_shown(shown, 7, 31)
+
+
+def test_chinese_reader_opens_a_shared_state_on_a_phone(open_page: Open) -> None:
     assert_shown(visit(open_page, "scaling", "zh", "scaling=power(3)query(9)", width=375), 3, 9)
