@@ -5,6 +5,7 @@
 //   controls  { name: { kind, value, … } }, see KINDS; together their values are the state. One with
 //             inside: true is left to the view, whose elements for it are called <instrument>-<control>
 //   words     { zh: {…}, en: {…} }: title, a word for each control, and "control.option" for options
+//             and for values of a range that are shown as something else
 //   compute   (state, graphs) => result: what is shown, computed by the graphs; tensors by the names
 //             that the Python block gives them
 //   render    (view, result, state, words, set) => draws; set({ name: value }) changes the state
@@ -67,11 +68,15 @@ export function h(tag, given = {}, ...children) {
   return element
 }
 
-function slider({ min, max, step = 1 }, label, id, change) {
+function slider({ min, max, step = 1 }, label, id, change, words) {
   const input = h("input", { type: "range", min, max, step, id, oninput: () => change(input.value) })
   const output = h("span", { class: "value", "aria-hidden": "true" })
   return [h("div", { class: "range" }, h("label", { for: id }, label), input, output),
-    value => { input.value = value; output.textContent = value }]
+    value => {
+      input.value = value
+      output.textContent = words(value)
+      input.setAttribute("aria-valuetext", words(value))
+    }]
 }
 
 function radios({ options }, label, id, change, words) {

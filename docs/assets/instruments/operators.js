@@ -135,9 +135,17 @@ function every(x, axis, keep = false) {
   const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
   return keep ? all : squeeze(all, at(axis, x.shape.length))
 }
-function mean(x, [axis], keep = false) {
-  const means = rows(x, axis, x.dtype, (row, out) => { out[0] = row.reduce((a, b) => a + b, 0) / row.length })
-  return keep ? means : squeeze(means, at(axis, x.shape.length))
+// What f makes of the numbers along an axis.
+const along = f => (x, [axis], keep = false) => {
+  const made = rows(x, axis, x.dtype, (row, out) => { out[0] = f(row) })
+  return keep ? made : squeeze(made, at(axis, x.shape.length))
+}
+const total = row => row.reduce((a, b) => a + b, 0)
+const mean = row => total(row) / row.length
+const norm = row => Math.sqrt(row.reduce((a, b) => a + b * b, 0))
+function deviation(row) {
+  const middle = mean(row)
+  return Math.sqrt(row.reduce((a, b) => a + (b - middle) ** 2, 0) / (row.length - 1))
 }
 const squeeze = (x, axis) => x.view(...[x.shape, x.strides].map(list => list.filter((_, i) => i !== axis)))
 
@@ -253,7 +261,10 @@ export const operators = {
   "softmax.int": softmax,
   "layer_norm.default": layer_norm,
   "all.dim": every,
-  "mean.dim": mean,
+  "mean.dim": along(mean),
+  "sum.dim_IntList": along(total),
+  "linalg_vector_norm.default": (x, order, axes) => along(norm)(x, axes),
+  "std.correction": x => along(deviation)(flatten(x), [0]),
   // Shapes.
   "transpose.int": swap,
   "reshape.default": reshape,
@@ -272,6 +283,7 @@ export const operators = {
   "arange.default": (end, dtype) => arange(0, end, 1, dtype),
   "arange.start": (start, end, dtype) => arange(start, end, 1, dtype),
   "arange.start_step": arange,
+  "eye.default": (n, dtype) => map(dtype, (i, j) => (i === j ? 1 : 0), unsqueeze(arange(0, n), 1), arange(0, n)),
   "ones.default": (shape, dtype) => full(shape, 1, dtype),
   "zeros.default": (shape, dtype) => full(shape, 0, dtype),
   "zeros_like.default": (x, dtype = x.dtype) => full(x.shape, 0, dtype),

@@ -15,8 +15,8 @@ const said = x => Array.isArray(x) ? x.map(said)
       : WORDS[x] ?? x
 
 export class Graph {
-  constructor({ inputs, weights, nodes, outputs }, memory) {
-    Object.assign(this, { inputs, outputs: said(outputs) })
+  constructor({ inputs, weights, nodes, outputs, lines, refusal }, memory) {
+    Object.assign(this, { inputs, outputs: said(outputs), lines, refusal })
     this.nodes = nodes.map(([operator, args, ...names]) => [operators[operator], said(args), names.length ? names : [operator]])
     let from = 0
     this.weights = weights.map(([, shape]) => {
@@ -28,7 +28,7 @@ export class Graph {
 
   // Run with inputs by name. What comes back has the outputs, and every value that the source names:
   // values.scores is the list of what was assigned to `scores`, in order. What has no name goes by
-  // its operator's.
+  // its operator's. places has every value where the graph's lines say that it is.
   // edits: { name: value => value } changes what a name holds, before anything reads it.
   run(given, edits = {}) {
     this.inputs.forEach(([name, axes]) => check(name, axes, given[name]))
@@ -42,7 +42,7 @@ export class Graph {
       }
       values.push(value)
     }
-    return { outputs: this.outputs.map(read), values: named }
+    return { outputs: this.outputs.map(read), values: named, places: values }
   }
 }
 

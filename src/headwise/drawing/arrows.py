@@ -4,7 +4,7 @@ import math
 
 from torch import Tensor
 
-from headwise._check import check_shape
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_tensor, real_numbers
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import SMALL, WIDTH, Sheet, hue_of
