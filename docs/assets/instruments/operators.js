@@ -115,9 +115,9 @@ function every(x, axis, keep = false) {
   const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
   return keep ? all : squeeze(all, at(axis, x.shape.length))
 }
-function mean(x, [axis], keep = false) {
-  const means = rows(x, axis, x.dtype, (row, out) => { out[0] = row.reduce((a, b) => a + b, 0) / row.length })
-  return keep ? means : squeeze(means, at(axis, x.shape.length))
+const total = divisor => (x, [axis], keep = false) => {
+  const totals = rows(x, axis, x.dtype, (row, out) => { out[0] = row.reduce((a, b) => a + b, 0) / divisor(row) })
+  return keep ? totals : squeeze(totals, at(axis, x.shape.length))
 }
 const squeeze = (x, axis) => x.view(...[x.shape, x.strides].map(list => list.filter((_, i) => i !== axis)))
 
@@ -211,6 +211,8 @@ export const operators = {
   "div.Tensor": div,
   "neg.default": single(a => -a),
   "pow.Scalar": pow,
+  "exp.default": single(Math.exp),
+  "sqrt.default": single(Math.sqrt),
   "sin.default": single(Math.sin),
   "cos.default": single(Math.cos),
   "relu.default": single(a => (a < 0 ? 0 : a)),
@@ -232,7 +234,8 @@ export const operators = {
   "softmax.int": softmax,
   "layer_norm.default": layer_norm,
   "all.dim": every,
-  "mean.dim": mean,
+  "mean.dim": total(row => row.length),
+  "sum.dim_IntList": total(() => 1),
   // Shapes.
   "transpose.int": swap,
   "reshape.default": reshape,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.func import functional_call
 
 from headwise import MultiHeadAttention, ParameterHead
 from headwise.attention import attention
+from headwise.by_hand import by_hand
+from headwise.drawing.arrows import compare
 from sitekit.graph_inputs import Floats, Mask
 from sitekit.graphs import Program
 
@@ -20,6 +24,11 @@ _Q, _K, _V = (
 )
 _X, _W = Floats("batch", "seq_len", 4), Floats(4, 4, most=1.0)
 _X8, _W8 = Floats("batch", "seq_len", 8), Floats(8, 8, most=1.0)
+
+
+def attention_unscaled(Q: Tensor, K: Tensor, V: Tensor) -> object:
+    """What attention would do without its scale: larger queries undo it."""
+    return attention(Q * math.sqrt(Q.size(-1)), K, V)
 
 
 def head(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> object:
@@ -43,6 +52,17 @@ PROGRAMS = {
     "attention_masked": Program(
         attention, {"Q": _Q, "K": _K, "V": _V, "mask": Mask("batch", "heads", "query", "key")}
     ),
+    "attention_unscaled": Program(attention_unscaled, {"Q": _Q, "K": _K, "V": _V}),
+    "by_hand": Program(
+        by_hand,
+        {
+            "X": Floats("seq_len", "d_model"),
+            "W_q": Floats("d_model", "d_k", most=1.0),
+            "W_k": Floats("d_model", "d_k", most=1.0),
+            "W_v": Floats("d_model", "d_v", most=1.0),
+        },
+    ),
+    "compare": Program(compare, {"query": Floats(2), "keys": Floats("key", 2)}),
     "head": Program(head, {"x": _X, "W_q": _W, "W_k": _W, "W_v": _W, "W_o": _W}, _HEAD),
     "multi_head": Program(
         multi_head,
