@@ -15,9 +15,9 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from sitekit import chromium_for_tests
+from sitekit.instruments import FOLDER, scripts
 
 DOCS = Path(__file__).parents[1] / "docs"
-FOLDER = DOCS / "assets" / "instruments"
 SLOWER, BAR, WORDS_BAR, SIZE_BAR = 4, 50, 10, 30 * 1024
 
 # Milliseconds of each change, from the first state or from the largest: every control in turn is
@@ -68,15 +68,8 @@ def pages() -> dict[str, str]:
 
 def size(name: str) -> int:
     """Bytes of an instrument over the wire, with the modules and the style that it shares."""
-    files, found = {f"{name}.js", "frame.js", "instruments.css"}, set[str]()
-    while files:
-        file = files.pop()
-        found.add(file)
-        imported = re.findall(
-            r'^import .* from "\./(.+)"$', (FOLDER / file).read_text("utf-8"), re.M
-        )
-        files |= {*imported} - found
-    return sum(len(gzip.compress((FOLDER / file).read_bytes(), 6)) for file in found)
+    files = [DOCS / FOLDER / "instruments.css", *scripts(DOCS, name)]
+    return sum(len(gzip.compress(file.read_bytes(), 6)) for file in files)
 
 
 def measure(page: Page, name: str) -> dict[str, float]:

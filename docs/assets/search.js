@@ -7,16 +7,16 @@ const SETUP = 0, READY = 1, QUERY = 2, RESULT = 3 // the messages of the theme
 
 // What a word counts for in a heading, in other words for a section, in what links to it say, in the
 // title of its page, in its text and in its code; and how soon it counts no more for coming again.
-const FIELDS = { title: 5, words: 4, said: 3, page: 2, text: 1.5, code: 1 }
+const FIELDS = { title: 5, words: 4, said: 3, page: 3, text: 1.5, code: 1 }
 const SATED = { title: 0.3, words: 0.3, said: 1, page: 0.3, text: 2, code: 3 }
-const SHOWN = 30, SNIPPET = 110
+const FEWEST = 5, SHOWN = 30, SNIPPET = 110
 
 // What makes a question of words, and says nothing of what it is about; longer ones come first.
 const ASKING = new RegExp(`
   起什么作用 什么作用 有什么用 为什么要 可不可以 需不需要 是怎么来 怎么回事 怎么样 怎么办 为什么 是什么 什么是
   有啥用 干什么 做什么 是不是 能不能 有没有 要不要 会不会 行不行 哪几个 会怎样 看不懂 怎么 怎样 如何 为啥 为何
   什么 干嘛 可以 需要 哪里 哪个 哪些 哪种 多少 请问 到底 究竟 应该 必须 一定 时候 意思 还是 或者 一下 以及 之后
-  之前 问题 能否 是否 只能 不能 真的 其实 通常 一般 详解 讲解 解释 原理 本质 机制 含义 用法 里面 进行 得到
+  之前 问题 能否 是否 只能 不能 真的 其实 通常 一般 详解 讲解 原理 本质 机制 含义 用法 里面 进行 得到
 `.trim().split(/\s+/).join("|"), "g")
 const PARTICLES = new Set(
   "的了吗呢吧啊嘛是在有和与跟及或要会能就都也还我你它他这那哪个些么什怎为把被用从到里中来去着地不没",
@@ -24,7 +24,7 @@ const PARTICLES = new Set(
 const SMALL = new Set(`
   a about actually after again all also always am an and any anything apply are as at be because
   been before being best better between both but by can cannot come comes could did do does doing
-  don done each either else ever every everything exactly explain for from get gets getting give
+  don done each either else ever every everything exactly for from get gets getting give
   gives go goes going good got had happen happens has have having help here how i if in instead
   into is isn it its just keep know let like made make makes many may me mean meaning means might
   much must my need needed needs never no not of off on one only or other our out over please put
@@ -199,10 +199,10 @@ class Index {
       const isGlued = isHan(unit) && before?.end === index && isHan(before.word)
       if (word) units.push({ word, parts: partsOf(unit), isGlued, end: index + unit.length })
     }
-    const things = [], free = new Set()
+    const things = [], free = new Set(), sizes = this.#cut(units)
     for (let i = 0, size; i < units.length; i += size) {
       const word = units[i].word, next = units[i + 1]?.word
-      size = this.#known(units, i)
+      size = sizes[i]
       const words = units.slice(i, i + Math.max(size, 1)).map(unit => unit.word)
       if (size < 2 && next && !SMALL.has(word) && !isHan(word + next) && this.terms.has(`=${word + next}`)) {
         things.push({ ways: this.#ways([word + next], i + 2 === units.length), weight: 0.5 }) // soft max
@@ -233,20 +233,30 @@ class Index {
     return things
   }
 
-  /** How many units from here on are one word that has others of its meaning. */
-  #known(units, start) {
-    for (let size = Math.min(this.longest, units.length - start); size > 0; size--) {
-      const words = units.slice(start, start + size).map(unit => unit.word)
-      if ((size > 1 || !isHan(words[0])) && this.same.has(keyOf(words))) return size
+  /** How many units from each on are one word that has others of its meaning, 0 if none: cut so that
+   * the words are long. 句子长度不一样 (sentences differ in length) is 句子 and 长度不一样. */
+  #cut(units) {
+    const sizes = [], worth = Array(units.length + 1).fill(0)
+    for (let i = units.length - 1; i >= 0; i--) {
+      sizes[i] = 0
+      worth[i] = worth[i + 1]
+      for (let size = 1; size <= Math.min(this.longest, units.length - i); size++) {
+        const words = units.slice(i, i + size).map(unit => unit.word)
+        const isWord = (size > 1 || !isHan(words[0])) && this.same.has(keyOf(words))
+        if (isWord && size ** 2 + worth[i + size] >= worth[i]) {
+          sizes[i] = size
+          worth[i] = size ** 2 + worth[i + size]
+        }
+      }
     }
-    return 0
+    return sizes
   }
 
   #weight(words) {
-    if (this.vague.has(keyOf(words))) return 0.3
+    if (this.vague.has(keyOf(words))) return 0.4
     if (words.length > 1) return Math.sqrt(isHan(words[0]) ? words.length / 2 : words.length)
     if (SMALL.has(words[0])) return 0.08
-    return words[0].length === 1 || /^(\d+|two|three|four)$/.test(words[0]) ? 0.4 : 1 // a letter, a number
+    return words[0].length === 1 || /^(\d+|two|three|four)$/.test(words[0]) ? 0.6 : 1 // a letter, a number
   }
 
   /** How far the query and the heading, or another name of a section, say the same: at best, 1. */
@@ -297,7 +307,7 @@ class Index {
     const ranked = likely
       .map(([doc, score]) => [doc, score * (1 + 4 * this.#alike(doc, asked, total))])
       .sort(best).slice(0, SHOWN)
-    return ranked.filter(([, score]) => score > ranked[0][1] / 20)
+    return ranked.filter(([, score], i) => i < FEWEST || score > ranked[0][1] / 20)
       .map(([doc, score]) => [this.#shown(doc, score, toShow)])
   }
 

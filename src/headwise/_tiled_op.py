@@ -10,19 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headwise._check import (
-    FLOATS,
-    LONGEST,
-    check_alike,
-    check_device,
-    check_flags,
-    check_mask,
-    check_shape,
-    check_sizes,
-    check_tensor,
-    check_window,
-    show,
-)
+from headwise._check import FLOATS, LONGEST, check_flags, check_sizes, check_window, show
+from headwise._check_tensors import check_alike, check_device, check_mask, check_shape, check_tensor
 
 Forward = Callable[..., tuple[Tensor, Tensor]]
 Backward = Callable[..., tuple[Tensor, Tensor, Tensor]]

@@ -9,19 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headwise._autocast import cast_as_one, multiplied_dtype
-from headwise._check import (
-    FLOATS,
-    KNOWN,
-    being_recorded,
-    check_alike,
-    check_device,
-    check_dropout,
-    check_flags,
-    check_mask,
-    check_shape,
-    check_tensor,
-    show,
-)
+from headwise._check import FLOATS, KNOWN, being_recorded, check_dropout, check_flags, show
+from headwise._check_tensors import check_alike, check_device, check_mask, check_shape, check_tensor
 from headwise.masks import causal_mask, combine, to_additive
 
 
@@ -56,12 +45,12 @@ def attention(
         scores = scores + bias.to(scores.dtype)
     if mask is not None:
         scores = scores + to_additive(mask, scores.dtype)
-        # Softmax would turn a row of nothing but -inf into NaN: it shares out 1 over zeros ...
+        # Softmax would turn a row of nothing but -inf into NaN; of zeros it makes equal weights ...
         blind = (scores == -torch.inf).all(dim=-1, keepdim=True)  # (..., query, 1)
         scores = scores.masked_fill(blind, 0.0)
     weights = torch.softmax(scores, dim=-1)
     if mask is not None:
-        weights = weights.masked_fill(blind, 0.0)  # ... and here that becomes 0
+        weights = weights.masked_fill(blind, 0.0)  # ... which become 0 here
     weights = F.dropout(weights, dropout)
     out = weights @ V  # (..., query, d_v)
     return out.to(dtype), weights.to(dtype)

@@ -7,15 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from headwise._check import (
-    ROWS,
-    check_model,
-    check_place,
-    check_prompt,
-    check_real,
-    check_shape,
-    check_whole,
-)
+from headwise._check import ROWS, check_model, check_place, check_prompt, check_real, check_whole
+from headwise._check_tensors import check_shape
 
 Step = Callable[[Tensor, Tensor], Tensor]
 MOST_BEAMS = 2**16

@@ -2,14 +2,8 @@
 
 from torch import Tensor, nn
 
-from headwise._check import (
-    check_dropout,
-    check_flags,
-    check_input,
-    check_kind,
-    check_real,
-    check_widths,
-)
+from headwise._check import check_dropout, check_flags, check_kind, check_real, check_widths
+from headwise._check_tensors import check_input
 from headwise.cache import KeyValueCache
 from headwise.feed_forward import ACTIVATIONS, FeedForward, SwiGLU
 from headwise.multi_head import MultiHeadAttention

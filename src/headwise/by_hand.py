@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from headwise._check import FLOATS, check_alike, check_shape
+from headwise._check_tensors import check_alike, check_floats, check_shape
 from headwise.attention import attention
 
 
@@ -31,8 +31,7 @@ def by_hand(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Steps:
     `attention` subtracts the largest score of a row from all of them first.
     """
     check_shape("X", X, ("seq_len", "d_model"))
-    if X.dtype not in FLOATS:
-        raise ValueError(f"X: got dtype {X.dtype}, expected a floating one")
+    check_floats("X", X)
     check_shape("W_q", W_q, (X.size(1), "d_k"))
     if W_q.size(1) == 0:
         raise ValueError("W_q: got 0 columns, expected at least one")

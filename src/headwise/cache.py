@@ -10,18 +10,14 @@ from headwise._check import (
     KNOWN,
     LONGEST,
     being_recorded,
-    check_alike,
     check_flags,
-    check_input,
     check_kind,
-    check_shape,
     check_sizes,
-    check_where,
     check_whole,
     check_window,
     kind,
-    may_hold,
 )
+from headwise._check_tensors import check_alike, check_input, check_shape, check_where, may_hold
 
 
 class CachedLayer(Protocol):

@@ -11,17 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from headwise._check import (
-    ROWS,
+from headwise._check import ROWS, check_kind, check_real, check_whole
+from headwise._check_tensors import (
     check_device,
     check_floats,
     check_integers,
-    check_kind,
     check_range,
-    check_real,
     check_shape,
     check_values,
-    check_whole,
 )
 
 HOTTEST = 1e6  # a temperature at which all tokens are equally likely, for all one can tell

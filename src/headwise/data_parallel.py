@@ -25,18 +25,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from headwise._check import (
-    check_device,
-    check_first,
-    check_floating,
-    check_kind,
-    check_shape,
-    check_sizes,
-    check_tensor,
-    check_tokens,
-    check_whole,
-    kind,
-)
+from headwise._check import check_first, check_floating, check_kind, check_sizes, check_whole, kind
+from headwise._check_tensors import check_device, check_shape, check_tensor, check_tokens
 from headwise._command import Parser
 from headwise.transformer import Transformer
 

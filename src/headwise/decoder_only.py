@@ -9,18 +9,15 @@ from torch import Tensor, nn
 from headwise._check import (
     KNOWN,
     ROWS,
-    check_device,
     check_divides,
     check_each,
     check_flags,
     check_kind,
     check_positions,
-    check_range,
     check_sizes,
-    check_tokens,
-    check_where,
     check_widths,
 )
+from headwise._check_tensors import check_device, check_range, check_tokens, check_where
 from headwise.block import Block, check_block, make_norm
 from headwise.cache import KeyValueCache
 from headwise.feed_forward import check_feed_forward

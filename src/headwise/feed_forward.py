@@ -10,11 +10,11 @@ from headwise._check import (
     WIDEST,
     check_dropout,
     check_flags,
-    check_input,
     check_kind,
     check_sizes,
     check_widths,
 )
+from headwise._check_tensors import check_input
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from headwise._autocast import cast_as_one
-from headwise._check import FLOATS, check_alike, check_shape
+from headwise._check import FLOATS
+from headwise._check_tensors import check_alike, check_shape
 from headwise._tiled_op import as_operator, check_tiled
 
 

@@ -25,15 +25,14 @@ from headwise._check import (
     check_callable,
     check_each,
     check_floating,
-    check_floats,
     check_numel,
     check_place,
     check_sizes,
-    check_tensor,
     check_whole,
     check_window,
     show,
 )
+from headwise._check_tensors import check_floats, check_tensor
 from headwise._tiled_op import check_tiled
 from headwise.alibi import slopes
 from headwise.masks import to_sdpa

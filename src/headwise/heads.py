@@ -2,7 +2,8 @@
 
 from torch import Tensor
 
-from headwise._check import check_divides, check_shape, check_widths
+from headwise._check import check_divides, check_widths
+from headwise._check_tensors import check_shape
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -8,16 +8,13 @@ from torch import Tensor, nn
 
 from headwise._check import (
     WIDEST,
-    check_alike,
     check_divides,
     check_flags,
-    check_input,
     check_kind,
-    check_mask,
-    check_shape,
     check_sizes,
     check_widths,
 )
+from headwise._check_tensors import check_alike, check_input, check_mask, check_shape
 from headwise.attention import fused_attention
 from headwise.heads import merge_heads, split_heads
 from headwise.rotary import Rotary

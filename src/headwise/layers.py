@@ -6,13 +6,11 @@ from headwise._check import (
     check_divides,
     check_dropout,
     check_flags,
-    check_input,
     check_kind,
-    check_mask,
     check_positive,
-    check_tensor,
     check_widths,
 )
+from headwise._check_tensors import check_input, check_mask, check_tensor
 from headwise.cache import KeyValueCache
 from headwise.feed_forward import FeedForward, check_feed_forward
 from headwise.multi_head import MultiHeadAttention

@@ -27,23 +27,25 @@ from torch import Tensor
 from headwise._check import (
     FLOATS,
     LONGEST,
-    as_boolean,
-    check_counts,
-    check_device,
     check_each,
     check_floating,
     check_lengths,
-    check_mask,
     check_numel,
     check_numeric,
     check_place,
-    check_shape,
     check_sizes,
+    check_whole,
+    show,
+)
+from headwise._check_tensors import (
+    as_boolean,
+    check_counts,
+    check_device,
+    check_mask,
+    check_shape,
     check_tensor,
     check_values,
-    check_whole,
     may_hold,
-    show,
 )
 
 

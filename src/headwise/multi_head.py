@@ -11,14 +11,12 @@ from headwise._check import (
     check_divides,
     check_dropout,
     check_flags,
-    check_input,
     check_kind,
-    check_mask,
     check_sizes,
-    check_where,
     check_widths,
     check_window,
 )
+from headwise._check_tensors import check_input, check_mask, check_where
 from headwise._sight import Places, bias_of, find_places, see, with_sink
 from headwise.attention import attention, fused_attention
 from headwise.cache import KeyValueCache
@@ -45,7 +43,7 @@ class MultiHeadAttention(nn.Module):
         alibi: scores sink with distance, in each head at its own pace, see headwise.alibi.
         window: a query sees itself and the window - 1 keys before it. Such a layer is causal.
         sinks: how many of the first keys are seen beside the window.
-        learned_sink: softmax shares out to one more score as well, a learned one for each head,
+        learned_sink: softmax has one more score in each row, a learned one for each head,
             and what falls to it is lost: then the weights of a row sum to less than 1.
         qk_norm: queries and keys are normalised (RMSNorm over d_k, with a gain) before they turn.
     """

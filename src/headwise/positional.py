@@ -10,18 +10,16 @@ from headwise._check import (
     LARGEST_OF_FLOATS,
     ROWS,
     check_floating,
-    check_floats,
-    check_input,
     check_lengths,
     check_numel,
     check_place,
     check_positions,
-    check_shape,
     check_sizes,
     check_start,
     check_whole,
     check_widths,
 )
+from headwise._check_tensors import check_floats, check_input, check_shape
 
 BASE = 10_000.0  # the paper's: wavelengths run from 2π towards 2π · 10 000
 

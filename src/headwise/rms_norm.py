@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_real, check_vectors, check_widths
+from headwise._check import check_real, check_widths
+from headwise._check_tensors import check_vectors
 
 HALVES = (torch.float16, torch.bfloat16)
 

@@ -5,18 +5,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from headwise._check import (
-    KNOWN,
-    being_traced,
-    check_divides,
-    check_floats,
-    check_positive,
-    check_shape,
-    check_tensor,
-    check_where,
-    check_widths,
-    show,
-)
+from headwise._check import KNOWN, being_traced, check_divides, check_positive, check_widths, show
+from headwise._check_tensors import check_floats, check_shape, check_tensor, check_where
 from headwise.positional import _widest
 
 Layout = Literal["halves", "pairs"]

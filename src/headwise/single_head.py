@@ -7,7 +7,8 @@ Both take a mask, so each also stands for the masked form. A mask may be (seq_le
 import torch
 from torch import Tensor, nn
 
-from headwise._check import check_input, check_widths
+from headwise._check import check_widths
+from headwise._check_tensors import check_input
 from headwise.attention import attention
 
 

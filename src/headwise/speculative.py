@@ -9,15 +9,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from headwise._check import (
-    ROWS,
-    check_kind,
-    check_model,
-    check_place,
-    check_prompt,
-    check_shape,
-    check_whole,
-)
+from headwise._check import ROWS, check_kind, check_model, check_place, check_prompt, check_whole
+from headwise._check_tensors import check_shape
 from headwise.choosing import Choice
 
 Model = Callable[[Tensor], Tensor]

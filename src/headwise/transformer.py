@@ -9,19 +9,21 @@ from torch import Tensor, nn
 
 from headwise._check import (
     ROWS,
-    check_counts,
-    check_device,
     check_each,
     check_flags,
     check_kind,
     check_lengths,
     check_positions,
-    check_readable,
-    check_shape,
     check_sizes,
     check_start,
-    check_tokens,
     check_whole,
+)
+from headwise._check_tensors import (
+    check_counts,
+    check_device,
+    check_readable,
+    check_shape,
+    check_tokens,
 )
 from headwise._eval_mode import without_dropout
 from headwise.layers import DecoderLayer, EncoderLayer, LayerCache, check_layer

@@ -17,18 +17,14 @@ gathers zeros in all of them. Masks may be boolean, or numbers 0 and 1.
 import torch
 from torch import Tensor, nn
 
-from headwise._check import (
+from headwise._check import check_divides, check_dropout, check_flags, check_widths, show
+from headwise._check_tensors import (
     as_boolean,
     check_device,
-    check_divides,
-    check_dropout,
-    check_flags,
     check_input,
     check_mask,
     check_shape,
     check_tensor,
-    check_widths,
-    show,
 )
 from headwise.attention import attention
 from headwise.heads import fold_heads, merge_heads, split_heads, unfold_heads

@@ -3,17 +3,8 @@
 import torch
 from torch import Tensor
 
-from headwise._check import (
-    LONGEST,
-    check_device,
-    check_integers,
-    check_lengths,
-    check_place,
-    check_sizes,
-    check_tensor,
-    check_window,
-    show,
-)
+from headwise._check import LONGEST, check_lengths, check_place, check_sizes, check_window, show
+from headwise._check_tensors import check_device, check_integers, check_tensor
 
 
 def window_mask(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from proseproof.latex_tree import Node, spelt
+from proseproof.latex_nodes import Node, spelt
 
 CLOSE, LITTLE = 1e-9, 1e-12  # of float64, after some sums and products
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {

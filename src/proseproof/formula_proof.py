@@ -29,7 +29,7 @@ from proseproof.bindings import OPEN, Entry, Unbound, evaluate
 from proseproof.formula_arithmetic import FormulaError, equal, short
 from proseproof.formula_values import FreeIndex, Scope
 from proseproof.formulas import Formulas, Said, shown_of
-from proseproof.latex_tree import HOLE, Node, spelt
+from proseproof.latex_nodes import HOLE, Node, spelt
 from proseproof.messages import Finding
 from proseproof.notation import Elsewhere, InBlock, Meaning, World, plain_name
 from proseproof.report import ClaimEntry

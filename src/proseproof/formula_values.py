@@ -26,7 +26,7 @@ from proseproof.formula_arithmetic import (
     shape_of,
     short,
 )
-from proseproof.latex_tree import HOLE, Node, spelt
+from proseproof.latex_nodes import HOLE, Node, spelt
 
 MANY = 4096  # combinations of indices, beyond which nobody would wait
 ELEMENTWISE = {"ln": "log"}

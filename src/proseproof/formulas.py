@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from proseproof import latex
 from proseproof.bindings import OPEN, Bindings, Entry
+from proseproof.latex_nodes import Node
 from proseproof.latex_signs import LatexError
-from proseproof.latex_tree import Node
 from proseproof.messages import Finding
 from proseproof.notation import Meaning
 from proseproof.page import Formula, Page

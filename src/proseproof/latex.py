@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from proseproof.latex_nodes import HOLE, Node
 from proseproof.latex_signs import DOTS, LatexError, Tokens, Vocabulary, tokens_of
-from proseproof.latex_tree import HOLE, Node
 
 RELATIONS = {
     "=": "=", r"\ne": "≠", r"\neq": "≠", "<": "<", r"\lt": "<", ">": ">", r"\gt": ">",

@@ -46,8 +46,8 @@ from proseproof import interpreter_state
 from proseproof.formula_arithmetic import FormulaError
 from proseproof.formula_values import Scope, UnknownSymbol
 from proseproof.latex import expression
+from proseproof.latex_nodes import Node, spelt
 from proseproof.latex_signs import LatexError, Vocabulary
-from proseproof.latex_tree import Node, spelt
 from proseproof.settings import Settings, SettingsError
 
 TABLES = ("symbols", "names", "indices", "functions", "random", "terms")

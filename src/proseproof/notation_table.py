@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proseproof.formulas import Said, is_in_words, said
-from proseproof.latex_tree import Node, spelt
+from proseproof.latex_nodes import Node, spelt
 from proseproof.messages import Finding
 from proseproof.notation import Meaning, Notation
 from proseproof.page import Page

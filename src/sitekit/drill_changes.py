@@ -100,7 +100,8 @@ def _left_out(found: list[Token]) -> set[int]:
             left |= _until_closed(found, i + 2)
         elif token.text == "h" and after[0] == "(" and after[2:] == [","]:
             left |= _until_closed(found, i + 4) if found[i + 4].text == "{" else set()
-        elif token.text == "heat" and after[0] == ":":  # how dark a cell is
+        # How dark a cell is, and how fast it moves.
+        elif token.text in ("heat", "duration", "delay") and after[0] == ":":
             left |= _until_comma(found, i)
     return left
 

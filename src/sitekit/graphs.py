@@ -7,7 +7,8 @@ docs/assets/instruments/runtime.js; an operator that it does not know is an erro
 
 A graph is a list of values: first the inputs, then the weights, then what the nodes compute. "$3"
 is the value at place 3. A node is [operator, [what it is given]], and behind that the names of its
-result, if it has any. An input is [name, axes], where an axis is a fixed size or a name.
+result, if it has any. An input is [name, axes], where an axis is a fixed size or a name. Beside
+them may stand the lines of the library that made the values, and what it says of bad sizes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.fx.proxy import TracerBase
 
 import headwise
-from sitekit import instruments
+from sitekit import graph_lines, instruments
 from sitekit.graph_inputs import Input, Sizes
 
 SOURCE = Path(headwise.__file__).parent
@@ -64,11 +65,15 @@ class GraphError(Exception):
 
 @dataclass
 class Program:
-    """A function to export, its inputs in order, and the module whose places name its values."""
+    """A function to export, its inputs in order, and the module whose places name its values.
+
+    With a refusal, which is what the library says of bad sizes, its lines are written down too.
+    """
 
     function: Callable[..., Any]
     inputs: Mapping[str, Input]
     module: nn.Module | None = None
+    refusal: str = ""
 
     def sizes(self) -> list[str]:
         """The names of all sizes that its inputs have."""
@@ -201,8 +206,7 @@ def export(program: Program, known: frozenset[str] | None = None) -> tuple[Graph
         exported = torch.export.export(
             module, tuple(given.values()), dynamic_shapes={"inputs": shapes}
         )
-    inputs = [[name, list(one.axes) or None] for name, one in program.inputs.items()]
-    return _Writer(exported, inputs, known or operators()).graph()
+    return _Writer(exported, program, known or operators()).graph()
 
 
 def operators(file: Path = OPERATORS) -> frozenset[str]:
@@ -213,8 +217,9 @@ def operators(file: Path = OPERATORS) -> frozenset[str]:
 class _Writer:
     """Writes down an exported program, without what computes nothing."""
 
-    def __init__(self, exported: Any, inputs: list[Any], known: frozenset[str]) -> None:
-        self.exported, self.inputs, self.known = exported, inputs, known
+    def __init__(self, exported: Any, program: Program, known: frozenset[str]) -> None:
+        self.exported, self.program, self.known = exported, program, known
+        self.inputs = [[name, list(one.axes) or None] for name, one in program.inputs.items()]
         self.same: dict[Any, Any] = {}
 
     def graph(self) -> tuple[Graph, list[Tensor]]:
@@ -232,6 +237,10 @@ class _Writer:
             "nodes": [self._call(node, places) for node in calls if node in used],
             "outputs": [_written(self._origin(one), places) for one in output],
         }
+        if self.program.refusal:
+            named = {node: names for node in places if (names := self._names(node))}
+            graph["lines"] = graph_lines.lines(named, places)
+            graph["refusal"] = self.program.refusal
         return graph, [x.detach() for _, x in weights]
 
     def _weights(
@@ -284,12 +293,15 @@ class _Writer:
         if name not in self.known:
             raise GraphError(f"{_where(node)}: the runtime does not know the operator {name}")
         given = [_written(x, places, self._origin) for x in _arguments(node)]
+        return [name, given, *self._names(node)]
+
+    def _names(self, node: Any) -> list[str]:
+        """The names of a node's value, and of those that only hand it on."""
+        if not isinstance(node.meta.get("val"), Tensor):  # a size has the notes of what it is of
+            return []
         handed_on = [other for other, _ in self.same.items() if self._origin(other) is node]
-        names: list[str] = []
-        if isinstance(node.meta.get("val"), Tensor):  # a size has the notes of what it is of
-            for one in (node, *handed_on):
-                names += one.meta.get("custom", {}).get("names", [])
-        return [name, given, *dict.fromkeys(names)]
+        notes = [one.meta.get("custom", {}) for one in (node, *handed_on)]
+        return list(dict.fromkeys(name for note in notes for name in note.get("names", [])))
 
 
 def _is_alike(node: Any, source: Any) -> bool:
@@ -358,7 +370,7 @@ def write(graph: Graph) -> str:
     """The graph as text, a node a line."""
     parts = []
     for key, value in graph.items():
-        if key in ("nodes", "weights") and value:
+        if key in ("nodes", "weights", "lines") and value:
             lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in value)
             parts.append(f'"{key}":[\n{lines}\n]')
         else:

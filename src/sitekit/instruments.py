@@ -16,6 +16,17 @@ def operators(file: Path) -> frozenset[str]:
     return frozenset(re.findall(r'^  "([\w.]+)": ', file.read_text(encoding="utf-8"), re.M))
 
 
+def scripts(docs: Path, name: str) -> list[Path]:
+    """What a browser runs for an instrument: its module, the frame, and all that they import."""
+    found, waiting = dict[str, Path](), ["frame.js", f"{name}.js"]
+    while waiting:
+        if (file := waiting.pop()) not in found:
+            found[file] = docs / FOLDER / file
+            text = found[file].read_text(encoding="utf-8")
+            waiting += re.findall(r'^import .* from "\./(.+)"$', text, re.M)
+    return [*found.values()]
+
+
 def problems(docs: Path) -> Iterator[tuple[str, int, str]]:
     """Pages that name no instrument, graphs that the runtime cannot run: file, line, message."""
     modules = {file.stem for file in (docs / FOLDER).glob("*.js")}

@@ -31,7 +31,7 @@ from sitekit import (
     instruments,
     lab_pages,
     notebooks,
-    search,
+    search_index,
     verified,
 )
 
@@ -154,12 +154,12 @@ class Site:
             key = (page.url, page.content, str(page.title), repr(page.meta.get("search")))
             if key not in self.entries:
                 before = len(index.entries)
-                whole, page.content = page.content, search.without_marks(page.content or "")
+                whole, page.content = page.content, search_index.without_marks(page.content or "")
                 add(page)
                 page.content = whole
                 for entry in index.entries[before : before + 1]:
                     about = [(page.url, page.meta.get("description", ""))]
-                    entry["links"] = about + list(search.links(whole or "", page.url))
+                    entry["links"] = about + list(search_index.links(whole or "", page.url))
                 self.entries[key] = [dict(entry) for entry in index.entries[before:]]
             else:
                 index.entries.extend(dict(entry) for entry in self.entries[key])
@@ -324,10 +324,10 @@ class Site:
         plugin: Any = config.plugins["material/search"]
         language = self.i18n.current_language
         prefix = "" if language == "zh" else f"{language}/"
-        known = search.Words.load(Path(config.docs_dir, "search.toml"))
+        known = search_index.Words.load(Path(config.docs_dir, "search.toml"))
         if language in self.glossaries:
             known.add(self.glossaries[language])
-        data = search.index(plugin.search_index.entries, language, known)
+        data = search_index.index(plugin.search_index.entries, language, known)
         self.indexes[Path(config.site_dir, prefix, "search", "search_index.json")] = data
 
     @event_priority(50)  # before static-i18n starts to build the next language inside its own
@@ -373,7 +373,7 @@ def _mend(page: str, language: str) -> str:
     """The theme's page, with what its templates leave open."""
     if language == "en":  # where its script looks for this language's search index
         page = re.sub(r'("base": "[^"]*?)/?"', r'\1/en/"', page, count=1)
-    page = search.with_own_worker(page)
+    page = search_index.with_own_worker(page)
     for there, missing in _UNNAMED.items():
         page = page.replace(there, f'{there} aria-label="{missing[language]}"')
     return page

@@ -148,7 +148,8 @@ def test_exhibit_shows_code_and_lets_the_reader_guess(path: str, first: int, las
     """Its purpose, the code, a block; the symptom unfolds, and then the correction."""
     page = read(ROOT, path)
     lines = page.text.split("\n")
-    assert re.match("Meant to |本来想做的是：", lines[first + 1]), f"{path}:{first + 2}"
+    purpose = "This code is meant to |本来想做的是："
+    assert re.match(purpose, lines[first + 1]), f"{path}:{first + 2}"
     (guess, question), (correction, success) = folds(lines, first, last)
     assert (question, success) == ("question", "success"), f"{path}:{guess}"
     listings = [one.line for one in page.listings if first < one.line <= last]

@@ -22,7 +22,8 @@ from headwise import (
     split_heads,
     unfold_heads,
 )
-from headwise._check import check_alike, check_mask, check_shape, known_to_fit, show
+from headwise._check import known_to_fit, show
+from headwise._check_tensors import check_alike, check_mask, check_shape
 from headwise.attention import attention
 from headwise.masks import (
     from_additive,

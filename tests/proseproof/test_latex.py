@@ -3,8 +3,8 @@
 import pytest
 
 from proseproof.latex import expression, statements
+from proseproof.latex_nodes import Node, spelt
 from proseproof.latex_signs import LatexError, Vocabulary
-from proseproof.latex_tree import Node, spelt
 
 WORDS = Vocabulary(frozenset({"PE"}), frozenset({"f", "p", "O"}))
 

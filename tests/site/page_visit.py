@@ -26,6 +26,12 @@ UNFOLD = "document.querySelectorAll('details').forEach(fold => { fold.open = tru
 DRAWN = "document.querySelectorAll('figure.drawn').length"
 LINKED = "document.querySelectorAll('img[src*=figures]').length"
 
+# Of each place of an instrument, what is seen there; and what was fetched for instruments.
+PLACES = """[...document.querySelectorAll("[data-instrument]")].map(place =>
+  [...place.children].filter(part => part.checkVisibility()).map(part => part.localName))"""
+FETCHED = """performance.getEntriesByType("resource").map(one => one.name)
+  .filter(name => name.includes("/instruments/"))"""
+
 # The words of each drawing, in the page's own font: how large, what lies outside, what overlaps.
 WORDS = """[...document.querySelectorAll("figure.drawn svg")].map(svg => {
   const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
@@ -134,6 +140,7 @@ class Visitor:
         page.evaluate(f"options => {{ found = ({AXE})(options) }}", options)  # and does not wait
         plain = self._read_plainly()
         scripted["axe"] = page.evaluate("found")
+        scripted |= page.evaluate(f"({{places: {PLACES}, fetched: {FETCHED}}})")
         return {
             "scripted": scripted | {"trouble": self.scripted.leave()},
             "plain": plain | {"trouble": self.plain.leave()},
@@ -147,7 +154,8 @@ class Visitor:
         facts["unfolded"] = self._unfolded(page) if facts["folded"] else []
         page.evaluate(UNFOLD)  # what is folded has to fit, too
         facts |= page.evaluate(
-            f"({{drawn: {DRAWN}, linked: {LINKED}, formulas: {FORMULAS}, phone: {LAYOUT}}})"
+            f"({{drawn: {DRAWN}, linked: {LINKED}, formulas: {FORMULAS}, phone: {LAYOUT},"
+            f" places: {PLACES}}})"
         )
         return facts | (self._figures(page) if facts["drawn"] else {})
 

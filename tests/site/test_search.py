@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from reader import Reader
 
-from sitekit.search import Words
+from sitekit.search_index import Words
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUERIES = {

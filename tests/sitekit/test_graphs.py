@@ -12,8 +12,9 @@ from torch import Tensor
 
 from headwise import masks
 from headwise.attention import attention
+from headwise.heads import merge_heads, split_heads
 from sitekit.exports import programs
-from sitekit.graph_inputs import Floats, Mask
+from sitekit.graph_inputs import Floats, Mask, Number
 from sitekit.graphs import FOLDER, SOURCE, GraphError, Program, export, operators, write
 
 PROGRAMS = programs()
@@ -64,6 +65,28 @@ def test_names_of_a_model_begin_with_its_modules() -> None:
     for layer in (0, 1):
         for part in ("self_attention", "cross_attention"):
             assert f'"decoder.layers.{layer}.{part}.weights"' in graph
+
+
+def test_lines_are_those_of_the_source_and_each_has_the_place_of_what_it_makes() -> None:
+    x = Floats("batch", "seq_len", "num_heads*d_k")
+    inputs = {"x": x, "num_heads": Number("num_heads")}
+    graph, _ = export(Program(lambda x, n: merge_heads(split_heads(x, n)), inputs, refusal="no"))
+    assert graph["refusal"] == "no"
+    (cut, split, turned, merged) = graph["lines"]
+    names = ["batch", "seq_len", "num_heads", "d_k"]
+    place = {name: f"${i}" for i, (_, _, *found) in enumerate(graph["nodes"], 2) for name in found}
+    assert cut[:4] == [0, "heads.py", "x = x.reshape(batch, seq_len, num_heads, d_k)", names]
+    assert split[2:] == [
+        "return x.transpose(1, 2)",
+        [names[i] for i in (0, 2, 1, 3)],
+        {"split_heads()": place["split_heads()"]},
+    ]
+    assert turned[2:] == ["x = x.transpose(1, 2)", names, {"x": place["x"]}]
+    assert merged[3:] == [
+        ["batch", "seq_len", "d_model"],
+        {"merge_heads()": place["merge_heads()"]},
+    ]
+    assert "lines" not in export(Program(split_heads, inputs))[0]
 
 
 def test_what_only_checks_or_hands_on_is_left_out() -> None:

@@ -5,6 +5,7 @@
 //   controls  { name: { kind, value, … } }, see KINDS; together their values are the state. One with
 //             inside: true is left to the view, whose elements for it are called <instrument>-<control>
 //   words     { zh: {…}, en: {…} }: title, a word for each control, and "control.option" for options
+//             and for values of a range that are shown as something else
 //   compute   (state, graphs) => result: what is shown, computed by the graphs; tensors by the names
 //             that the Python block gives them
 //   render    (view, result, state, words, set) => draws; set({ name: value }) changes the state
@@ -67,11 +68,15 @@ export function h(tag, given = {}, ...children) {
   return element
 }
 
-function slider({ min, max, step = 1 }, label, id, change) {
+function slider({ min, max, step = 1 }, label, id, change, words) {
   const input = h("input", { type: "range", min, max, step, id, oninput: () => change(input.value) })
   const output = h("span", { class: "value", "aria-hidden": "true" })
   return [h("div", { class: "range" }, h("label", { for: id }, label), input, output),
-    value => { input.value = value; output.textContent = value }]
+    value => {
+      input.value = value
+      output.textContent = words(value)
+      input.setAttribute("aria-valuetext", words(value))
+    }]
 }
 
 function radios({ options }, label, id, change, words) {
@@ -152,6 +157,15 @@ export async function mount(element) {
     view, status,
     h("details", { class: "python" }, h("summary", {}, words.python), h("pre", {}, code), button("copy", one => copy(one, code.textContent, words))))
 
+  // What scrolls has to scroll from the keyboard too. It is measured when the browser has laid the
+  // page out anyway; and again when there is another width for it.
+  function reach() {
+    const wide = [...view.children].filter(part => part.scrollWidth > part.clientWidth)
+    for (const part of view.children) part.toggleAttribute("tabindex", wide.includes(part))
+    for (const part of wide) part.tabIndex = 0
+  }
+  new ResizeObserver(reach).observe(view)
+
   function update() {
     result = instrument.compute(state, graphs)
     const { key } = view.contains(document.activeElement) ? document.activeElement.dataset : {}
@@ -161,11 +175,8 @@ export async function mount(element) {
     if (status.textContent !== said) status.textContent = said
     if (code.textContent !== block) code.textContent = block
     for (const [key, , write] of shown) write(state[key])
-    // What scrolls has to scroll from the keyboard too. All is measured once all is written, and before
-    // anything is written again: the browser lays the page out once.
-    const wide = [...view.children].filter(part => part.scrollWidth > part.clientWidth)
-    for (const part of view.children) part.toggleAttribute("tabindex", wide.includes(part))
-    for (const part of wide) part.tabIndex = 0
+    cancelAnimationFrame(update.later)
+    update.later = requestAnimationFrame(reach)
     Object.assign(element, { state, result })
   }
 
@@ -204,5 +215,6 @@ function style() {
   styled ??= new Promise((done, failed) => {
     document.head.append(h("link", { rel: "stylesheet", href: new URL("instruments.css", import.meta.url), onload: done, onerror: failed }))
   })
+  styled.catch(() => { styled = undefined })
   return styled
 }

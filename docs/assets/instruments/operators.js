@@ -1,7 +1,7 @@
 // The operators of PyTorch that the library's graphs need, by PyTorch's own names. What each of them
 // is given follows its schema there; a size may come as a number that another operator computed.
 
-import { Tensor, at, broadcast, count, dense, each, empty, expand, map, rows, swap } from "./tensor.js"
+import { Tensor, at, broadcast, count, dense, each, empty, expand, map, rows, strips, swap } from "./tensor.js"
 
 const RANK = ["bool", "int64", "float32", "float64"]
 const isFloat = dtype => dtype.startsWith("float")
@@ -37,87 +37,115 @@ const fill = (x, mask, value) => map(x.dtype, (a, hidden, b) => (hidden ? b : a)
 const to = (x, dtype) => map(dtype, dtype === "bool" ? a => a !== 0 : isFloat(dtype) ? a => a : Math.trunc, x)
 const full = (shape, value, dtype = "float32") => { const x = empty(shape, dtype); x.data.fill(value); return x }
 
-// The largest number in a strip of memory; weights are looked through once.
+// The largest number in a strip of memory; a long one holds weights, and is looked through once.
 const peaks = new WeakMap()
 function peak(data) {
   let most = peaks.get(data)
-  if (most === undefined) {
-    most = 0
-    for (let i = 0; i < data.length; i++) if (Math.abs(data[i]) > most) most = Math.abs(data[i])
-    peaks.set(data, most)
-  }
+  if (most !== undefined) return most
+  most = 0
+  for (let i = 0; i < data.length; i++) if (Math.abs(data[i]) > most) most = Math.abs(data[i])
+  if (data.length > 10_000) peaks.set(data, most)
   return most
 }
 
-// Four columns at once, for speed; plain numbers and no closure, too.
-function product(to, o, m, n, k, p, px, xi, xk, q, py, yk, yj, rounds) {
+// Two rows and four columns at once, for speed; plain numbers and no closure, too.
+function product(to, o, m, n, k, p, px, xi, xk, q, py, yk, yj, start, rounds) {
   const quick = rounds ? 0 : n - n % 4
-  for (let i = 0; i < m; i++) {
-    const row = px + i * xi
+  for (let i = 0; i < m; i += 2) {
+    const row = px + i * xi, isPair = i + 1 < m, down = isPair ? xi : 0, below = isPair ? n : 0
     for (let j = 0; j < quick; j += 4) {
-      let a = 0, b = 0, c = 0, d = 0, s = row, t = py + j * yj
+      let a = start[j], b = start[j + 1], c = start[j + 2], d = start[j + 3]
+      let e = a, f = b, g = c, h = d, s = row, t = py + j * yj
       for (let l = 0; l < k; l++, s += xk, t += yk) {
-        const v = p[s]
-        a += v * q[t]
-        b += v * q[t + yj]
-        c += v * q[t + 2 * yj]
-        d += v * q[t + 3 * yj]
+        const v = p[s], w = p[s + down], x = q[t], y = q[t + yj], z = q[t + 2 * yj], last = q[t + 3 * yj]
+        a += v * x
+        b += v * y
+        c += v * z
+        d += v * last
+        e += w * x
+        f += w * y
+        g += w * z
+        h += w * last
       }
-      to[o++] = a
-      to[o++] = b
-      to[o++] = c
-      to[o++] = d
+      const at = o + i * n + j
+      to[at] = a
+      to[at + 1] = b
+      to[at + 2] = c
+      to[at + 3] = d
+      to[at + below] = e
+      to[at + below + 1] = f
+      to[at + below + 2] = g
+      to[at + below + 3] = h
     }
-    for (let j = quick; j < n; j++) {
-      let sum = 0, s = row, t = py + j * yj
-      if (rounds) for (let l = 0; l < k; l++, s += xk, t += yk) sum += Math.fround(p[s] * q[t])
-      else for (let l = 0; l < k; l++, s += xk, t += yk) sum += p[s] * q[t]
-      to[o++] = sum
+    for (let r = i; r < (isPair ? i + 2 : i + 1); r++) {
+      for (let j = quick; j < n; j++) {
+        let sum = start[j], s = px + r * xi, t = py + j * yj
+        if (rounds) for (let l = 0; l < k; l++, s += xk, t += yk) sum += Math.fround(p[s] * q[t])
+        else for (let l = 0; l < k; l++, s += xk, t += yk) sum += p[s] * q[t]
+        to[o + r * n + j] = sum
+      }
     }
   }
 }
+
+// A product beyond the range of float32 is infinite there, and so here.
+const overflows = (out, a, b) => out.dtype === "float32" && peak(a.data) * peak(b.data) > 3e38
 
 function matmul(a, b) {
   const [m, k] = a.shape.slice(-2), n = b.shape.at(-1), lead = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2))
   const x = expand(a, [...lead, m, k]), y = expand(b, [...lead, k, n]), r = lead.length
-  const out = empty([...lead, m, n], joint(a, b)), to = out.data, p = x.data, q = y.data
+  const out = empty([...lead, m, n], joint(a, b)), start = new Float64Array(n), rounds = overflows(out, a, b)
   const [xi, xk] = x.strides.slice(r), [yk, yj] = y.strides.slice(r)
-  // A product beyond the range of float32 is infinite there, and so here.
-  const rounds = out.dtype === "float32" && peak(p) * peak(q) > 3e38
   let o = 0
-  each(lead, [x, y], ([px, py]) => {
-    product(to, o, m, n, k, p, px, xi, xk, q, py, yk, yj, rounds)
+  each(lead, [x, y], (px, py) => {
+    product(out.data, o, m, n, k, x.data, px, xi, xk, y.data, py, yk, yj, start, rounds)
     o += m * n
   })
   return out
 }
 
+function linear(given, weight, bias) {
+  const x = given.packed(), [n, k] = weight.shape, [yj, yk] = weight.strides
+  const out = empty(x.shape.with(-1, n), joint(x, weight)), start = bias ? bias.flat() : new Float64Array(n)
+  product(out.data, 0, x.size / k, n, k, x.data, x.offset, k, 1, weight.data, weight.offset, yk, yj, start, overflows(out, x, weight))
+  return out
+}
+
 function softmax(x, axis) {
-  return rows(x, axis, x.dtype, (row, out) => {
+  return strips(x, axis, x.dtype, (p, from, n, to, at) => {
     let most = -Infinity, sum = 0
-    for (const a of row) if (a > most || a !== a) most = a
-    for (let i = 0; i < row.length; i++) sum += out[i] = Math.exp(row[i] - most)
-    for (let i = 0; i < row.length; i++) out[i] /= sum
+    for (let i = from; i < from + n; i++) if (p[i] > most || p[i] !== p[i]) most = p[i]
+    for (let i = 0; i < n; i++) sum += to[at + i] = Math.exp(p[from + i] - most)
+    for (let i = 0; i < n; i++) to[at + i] /= sum
   }, true)
 }
 
 function layer_norm(x, shape, weight, bias, eps = 1e-5) {
-  const normal = rows(x, -1, x.dtype, (row, out) => {
+  const w = weight.flat(), b = bias.flat()
+  return strips(x, -1, x.dtype, (p, from, n, to, at) => {
     let mean = 0, variance = 0
-    for (const a of row) mean += a / row.length
-    for (const a of row) variance += (a - mean) ** 2 / row.length
-    for (let i = 0; i < row.length; i++) out[i] = (row[i] - mean) / Math.sqrt(variance + eps)
+    for (let i = from; i < from + n; i++) mean += p[i] / n
+    for (let i = from; i < from + n; i++) variance += (p[i] - mean) ** 2 / n
+    const scale = 1 / Math.sqrt(variance + eps)
+    for (let i = 0; i < n; i++) to[at + i] = (p[from + i] - mean) * scale * w[i] + b[i]
   }, true)
-  return map(x.dtype, (a, w, b) => a * w + b, normal, weight, bias)
 }
 
 function every(x, axis, keep = false) {
   const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
   return keep ? all : squeeze(all, at(axis, x.shape.length))
 }
-const total = divisor => (x, [axis], keep = false) => {
-  const totals = rows(x, axis, x.dtype, (row, out) => { out[0] = row.reduce((a, b) => a + b, 0) / divisor(row) })
-  return keep ? totals : squeeze(totals, at(axis, x.shape.length))
+// What f makes of the numbers along an axis.
+const along = f => (x, [axis], keep = false) => {
+  const made = rows(x, axis, x.dtype, (row, out) => { out[0] = f(row) })
+  return keep ? made : squeeze(made, at(axis, x.shape.length))
+}
+const total = row => row.reduce((a, b) => a + b, 0)
+const mean = row => total(row) / row.length
+const norm = row => Math.sqrt(row.reduce((a, b) => a + b * b, 0))
+function deviation(row) {
+  const middle = mean(row)
+  return Math.sqrt(row.reduce((a, b) => a + (b - middle) ** 2, 0) / (row.length - 1))
 }
 const squeeze = (x, axis) => x.view(...[x.shape, x.strides].map(list => list.filter((_, i) => i !== axis)))
 
@@ -154,7 +182,8 @@ function cat(parts, axis = 0) {
   let from = 0
   for (const x of parts) {
     const place = slice(out, axis, from, from += x.shape[axis])
-    each(x.shape, [place, x], ([p, q]) => { out.data[p] = x.data[q] })
+    const n = x.shape.at(-1), sp = place.strides.at(-1), sq = x.strides.at(-1)
+    each(x.shape.slice(0, -1), [place, x], (p, q) => { for (let i = 0; i < n; i++, p += sp, q += sq) out.data[p] = x.data[q] })
   }
   return out
 }
@@ -212,7 +241,6 @@ export const operators = {
   "neg.default": single(a => -a),
   "pow.Scalar": pow,
   "exp.default": single(Math.exp),
-  "sqrt.default": single(Math.sqrt),
   "sin.default": single(Math.sin),
   "cos.default": single(Math.cos),
   "relu.default": single(a => (a < 0 ? 0 : a)),
@@ -230,12 +258,14 @@ export const operators = {
   "to.dtype": to,
   // Along an axis.
   "matmul.default": matmul,
-  "linear.default": (x, weight, bias) => { const out = matmul(x, swap(weight, 0, 1)); return bias ? add(out, bias) : out },
+  "linear.default": linear,
   "softmax.int": softmax,
   "layer_norm.default": layer_norm,
   "all.dim": every,
-  "mean.dim": total(row => row.length),
-  "sum.dim_IntList": total(() => 1),
+  "mean.dim": along(mean),
+  "sum.dim_IntList": along(total),
+  "linalg_vector_norm.default": (x, order, axes) => along(norm)(x, axes),
+  "std.correction": x => along(deviation)(flatten(x), [0]),
   // Shapes.
   "transpose.int": swap,
   "reshape.default": reshape,
@@ -254,6 +284,7 @@ export const operators = {
   "arange.default": (end, dtype) => arange(0, end, 1, dtype),
   "arange.start": (start, end, dtype) => arange(start, end, 1, dtype),
   "arange.start_step": arange,
+  "eye.default": (n, dtype) => map(dtype, (i, j) => (i === j ? 1 : 0), unsqueeze(arange(0, n), 1), arange(0, n)),
   "ones.default": (shape, dtype) => full(shape, 1, dtype),
   "zeros.default": (shape, dtype) => full(shape, 0, dtype),
   "zeros_like.default": (x, dtype = x.dtype) => full(x.shape, 0, dtype),

@@ -5,9 +5,19 @@ import { Tensor } from "./tensor.js"
 
 const WORDS = { inf: Infinity, "-inf": -Infinity, nan: NaN }
 
+// What a graph says of a value that an operator is given: its place; a list, or the value itself.
+class Place {
+  constructor(at) { this.at = at }
+}
+const said = x => Array.isArray(x) ? x.map(said)
+  : typeof x !== "string" ? x ?? undefined
+    : x[0] === "$" ? new Place(Number(x.slice(1)))
+      : WORDS[x] ?? x
+
 export class Graph {
-  constructor({ inputs, weights, nodes, outputs }, memory) {
-    Object.assign(this, { inputs, nodes, outputs })
+  constructor({ inputs, weights, nodes, outputs, lines, refusal }, memory) {
+    Object.assign(this, { inputs, outputs: said(outputs), lines, refusal })
+    this.nodes = nodes.map(([operator, args, ...names]) => [operators[operator], said(args), names.length ? names : [operator]])
     let from = 0
     this.weights = weights.map(([, shape]) => {
       const x = new Tensor(memory, shape, "float32", undefined, from)
@@ -18,24 +28,21 @@ export class Graph {
 
   // Run with inputs by name. What comes back has the outputs, and every value that the source names:
   // values.scores is the list of what was assigned to `scores`, in order. What has no name goes by
-  // its operator's.
+  // its operator's. places has every value where the graph's lines say that it is.
   // edits: { name: value => value } changes what a name holds, before anything reads it.
   run(given, edits = {}) {
     this.inputs.forEach(([name, axes]) => check(name, axes, given[name]))
     const values = [...this.inputs.map(([name]) => given[name]), ...this.weights], named = {}
-    const read = x => Array.isArray(x) ? x.map(read)
-      : typeof x !== "string" ? x
-        : x[0] === "$" ? values[x.slice(1)]
-          : WORDS[x] ?? x
-    for (const [operator, args, ...names] of this.nodes) {
-      let value = operators[operator](...args.map(x => read(x) ?? undefined))
-      for (const name of names.length ? names : [operator]) {
+    const read = x => (x instanceof Place ? values[x.at] : Array.isArray(x) ? x.map(read) : x)
+    for (const [operator, args, names] of this.nodes) {
+      let value = operator(...args.map(read))
+      for (const name of names) {
         if (edits[name]) value = edits[name](value)
         ;(named[name] ??= []).push(value)
       }
       values.push(value)
     }
-    return { outputs: this.outputs.map(read), values: named }
+    return { outputs: this.outputs.map(read), values: named, places: values }
   }
 }
 
@@ -46,10 +53,14 @@ function check(name, axes, x) {
   if (!fits) throw new TypeError(`${name}: got ${x?.shape ?? x}, expected ${axes ?? "a whole number"}`)
 }
 
-// The graph of this name, with its weights if it has any; each is fetched once.
+// The graph of this name, with its weights if it has any; each is fetched once, unless that fails.
 const loaded = new Map()
 export function load(name) {
-  if (!loaded.has(name)) loaded.set(name, fetched(name))
+  if (!loaded.has(name)) {
+    const graph = fetched(name)
+    loaded.set(name, graph)
+    graph.catch(() => loaded.delete(name))
+  }
   return loaded.get(name)
 }
 

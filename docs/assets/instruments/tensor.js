@@ -6,7 +6,11 @@ const ARRAYS = {
 
 export class Tensor {
   constructor(data, shape, dtype = "float32", strides = dense(shape), offset = 0) {
-    Object.assign(this, { data, shape, dtype, strides, offset })
+    this.data = data
+    this.shape = shape
+    this.dtype = dtype
+    this.strides = strides
+    this.offset = offset
   }
 
   get size() { return count(this.shape) }
@@ -18,9 +22,7 @@ export class Tensor {
 
   // With its numbers one after another, copied if they are not.
   packed() {
-    const wanted = dense(this.shape)
-    const lies = this.shape.every((n, axis) => n < 2 || this.strides[axis] === wanted[axis])
-    return lies ? this.view(this.shape, wanted) : map(this.dtype, x => x, this)
+    return isPacked(this) ? this.view(this.shape, dense(this.shape)) : map(this.dtype, x => x, this)
   }
 
   // Its numbers, as one flat array of its own.
@@ -49,6 +51,14 @@ export function dense(shape) {
     step *= shape[axis]
   }
   return strides
+}
+
+function isPacked({ shape, strides }) {
+  for (let axis = shape.length - 1, step = 1; axis >= 0; axis--) {
+    if (shape[axis] > 1 && strides[axis] !== step) return false
+    step *= shape[axis]
+  }
+  return true
 }
 
 export const empty = (shape, dtype = "float32") => new Tensor(new ARRAYS[dtype](count(shape)), shape, dtype)
@@ -87,15 +97,16 @@ export function expand(x, shape) {
 
 // f of the numbers of some tensors, place by place.
 export function map(dtype, f, ...given) {
-  const shape = broadcast(...given.map(x => x.shape))
-  const out = empty(shape, dtype)
-  const [a, b, c] = given.map(x => expand(x, shape))
-  const rank = shape.length, last = rank ? shape[rank - 1] : 1, to = out.data
+  const whole = broadcast(...given.map(x => x.shape)), out = empty(whole, dtype), to = out.data
+  // What lies alike in one piece is one long row.
+  const isRow = given.every(x => x.size === out.size && isPacked(x)), shape = isRow ? [out.size] : whole
+  const [a, b, c] = given.map(x => (isRow ? x.view(shape, [1]) : expand(x, shape)))
+  const rank = shape.length, last = rank ? shape[rank - 1] : 1
   const step = x => (x && rank ? x.strides[rank - 1] : 0)
   const sa = step(a), sb = step(b), sc = step(c)
   const da = a.data, db = b?.data, dc = c?.data
   let i = 0
-  each(shape.slice(0, -1), [a, b, c].filter(Boolean), ([p, q, r]) => {
+  each(shape.slice(0, -1), [a, b, c], (p, q, r) => {
     if (c) for (let n = 0; n < last; n++, p += sa, q += sb, r += sc) to[i++] = f(da[p], db[q], dc[r])
     else if (b) for (let n = 0; n < last; n++, p += sa, q += sb) to[i++] = f(da[p], db[q])
     else for (let n = 0; n < last; n++, p += sa) to[i++] = f(da[p])
@@ -103,32 +114,35 @@ export function map(dtype, f, ...given) {
   return out
 }
 
-// Walk through the leading axes, with the place in each tensor's memory at which a row begins.
-export function each(shape, tensors, visit) {
-  const index = shape.map(() => 0), places = tensors.map(x => x.offset)
+// Walk through the leading axes of up to three tensors, with the place at which each one's row begins.
+export function each(shape, [a, b = a, c = a], visit) {
+  const index = shape.map(() => 0)
+  let p = a.offset, q = b.offset, r = c.offset
   for (let left = count(shape); left > 0; left--) {
-    visit(places.slice())
+    visit(p, q, r)
     for (let axis = shape.length - 1; axis >= 0; axis--) {
-      const ends = ++index[axis] === shape[axis]
-      const steps = ends ? 1 - shape[axis] : 1
+      const ends = ++index[axis] === shape[axis], steps = ends ? 1 - shape[axis] : 1
       if (ends) index[axis] = 0
-      tensors.forEach((x, i) => { places[i] += steps * x.strides[axis] })
+      p += steps * a.strides[axis]
+      q += steps * b.strides[axis]
+      r += steps * c.strides[axis]
       if (!ends) break
     }
   }
 }
 
-// What f makes of each row along an axis, which it gets as numbers one after another.
-export function rows(x, axis, dtype, f, keep = false) {
-  const rank = x.shape.length, moved = swap(x, axis, -1).packed()
-  const length = moved.shape[rank - 1], shape = moved.shape.slice(0, -1)
-  const out = empty(keep ? [...shape, length] : [...shape, 1], dtype), width = keep ? length : 1
-  for (let i = 0, n = count(shape); i < n; i++) {
-    const row = moved.data.subarray(moved.offset + i * length, moved.offset + (i + 1) * length)
-    f(row, out.data.subarray(i * width, (i + 1) * width))
-  }
+// What f makes of each row along an axis: it gets where the row begins, its length, and where its
+// own numbers go.
+export function strips(x, axis, dtype, f, keep = false) {
+  const { data, offset, shape } = swap(x, axis, -1).packed(), length = shape.at(-1)
+  const out = empty(keep ? shape : shape.with(-1, 1), dtype)
+  for (let i = 0, n = count(shape.slice(0, -1)); i < n; i++) f(data, offset + i * length, length, out.data, keep ? i * length : i)
   return swap(out, axis, -1)
 }
+
+// The same for those who are in no hurry: f gets the row, and room for its own numbers.
+export const rows = (x, axis, dtype, f, keep = false) => strips(x, axis, dtype, (data, from, n, to, at) =>
+  f(data.subarray(from, from + n), to.subarray(at, keep ? at + n : at + 1)), keep)
 
 export function swap(x, a, b) {
   const shape = x.shape.slice(), strides = x.strides.slice()

@@ -69,7 +69,7 @@ both = torch.cat(weights.memory, dim=1)[0]  # a row for each word, a column for 
 plot.heatmap(both, words[1:], list(text), names=names)
 
 # %% [markdown]
-# In several heads, each word looks most at the character that it translates, as in head 1 of the second layer. Nobody taught the model this alignment. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at 三 with `0.99`{of="both[6, 2, 2]"}, head 4 at 十 with `0.89`{of="both[7, 2, 3]"}. This is what several heads are for: a single row of weights would have to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
+# In several heads, each word looks most at the character that it translates, as in head 1 of the second layer. Nobody taught the model this alignment. Now read the row of "thirty", which translates two characters, 三 and 十. Head 3 of the second layer looks at 三 with `0.99`{of="both[6, 2, 2]"}, head 4 at 十 with `0.89`{of="both[7, 2, 3]"}. This is what several heads make possible: a single row of weights would have to blend the two ([why heads](../questions/heads.md#q1-why-heads)).
 #
 # ## Any sentence, any module {#sentence}
 #
@@ -220,7 +220,7 @@ for n, count in together.items():
     print(f"the first {n:2} together: {count}")
 
 # %% [markdown]
-# You can do without each of these twelve heads, but not without all of them. While one is missing, the others fill in for it, like colleagues. So "this head does nothing" doesn't follow from "without it nothing changes".
+# You can do without each of these twelve heads, but not without all of them. It looks as if the others fill in while one is missing, like colleagues. So "this head does nothing" doesn't follow from "without it nothing changes".
 #
 # ## Why a weight is not an explanation {#explanation}
 #

@@ -3,7 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from headwise._check import check_shape, show
+from headwise._check import show
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_tensor, real_numbers
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.rounding import three_digits

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from headwise._check import check_shape
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_tensor, real_numbers
 from headwise.drawing.figure import HUES, Figure, with_twin
 from headwise.drawing.sheet import SMALL, WIDTH, Sheet, hue_of
@@ -41,12 +41,10 @@ class Compared(NamedTuple):
 
 def compare(query: Tensor, keys: Tensor) -> Compared:
     """How long all of them are, how well each key points along the query, and what that makes."""
-    square = (query * query).sum(dim=-1)
-    length = square.sqrt()
-    lengths = (keys * keys).sum(dim=-1).sqrt()  # (key,)
+    length, lengths = query.norm(dim=-1), keys.norm(dim=-1)  # (), (key,)
     dots = (keys * query).sum(dim=-1)  # (key,)
     cosines = dots / (length * lengths)  # (key,)
-    feet = (dots / square).unsqueeze(-1) * query  # (key, 2)
+    feet = (dots / length / length).unsqueeze(-1) * query  # (key, 2)
     return Compared(length, lengths, dots, cosines, feet)
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from torch import Tensor
 
-from headwise._check import check_shape, check_sizes
+from headwise._check import check_sizes
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_kind, check_tensor
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, Sheet

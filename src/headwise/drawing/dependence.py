@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from headwise._check import check_shape
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_kind, check_tensor, check_text
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet, hue_of

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headwise._check import check_shape, check_tokens, show
+from headwise._check import show
+from headwise._check_tensors import check_shape, check_tokens
 from headwise._eval_mode import without_dropout
 from headwise.drawing.checks import check_kind, check_tensor, real_numbers, strings
 from headwise.drawing.figure import Figure, with_twin

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from headwise._check import check_shape, check_whole
+from headwise._check import check_whole
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_kind, check_tensor, real_list
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.rounding import power_of_ten

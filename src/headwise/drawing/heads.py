@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from headwise._check import check_divides, check_shape, show
+from headwise._check import check_divides, show
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_tensor, real_numbers
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, WIDTH, Sheet, hue_of

@@ -5,7 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
-from headwise._check import check_shape, check_whole
+from headwise._check import check_whole
+from headwise._check_tensors import check_shape
 from headwise.drawing.checks import check_tensor, real_numbers, strings
 from headwise.drawing.figure import Figure, with_twin
 from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet

@@ -20,20 +20,22 @@ from torch import Tensor, nn
 
 from headwise._check import (
     ROWS,
-    check_device,
     check_each,
     check_flags,
-    check_floats,
-    check_input,
     check_kind,
-    check_mask,
     check_positive,
-    check_readable,
-    check_shape,
     check_sizes,
-    check_tokens,
     check_whole,
     show,
+)
+from headwise._check_tensors import (
+    check_device,
+    check_floats,
+    check_input,
+    check_mask,
+    check_readable,
+    check_shape,
+    check_tokens,
 )
 from headwise._command import Parser
 from headwise.layers import EncoderLayer

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from headwise._check import check_each, check_kind, check_tensor, kind, show
+from headwise._check import check_each, check_kind, kind, show
+from headwise._check_tensors import check_tensor
 from headwise.rotary import Layout
 
 

@@ -17,16 +17,8 @@ from typing import Any, TextIO
 import torch
 from torch import Tensor
 
-from headwise._check import (
-    check_alike,
-    check_each,
-    check_flags,
-    check_floating,
-    check_kind,
-    check_readable,
-    check_tokens,
-    check_whole,
-)
+from headwise._check import check_each, check_flags, check_floating, check_kind, check_whole
+from headwise._check_tensors import check_alike, check_readable, check_tokens
 from headwise._command import Parser
 from headwise.models.numerals import (
     CHARACTERS,

@@ -15,16 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headwise._check import (
-    check_flags,
-    check_integers,
-    check_kind,
-    check_range,
-    check_readable,
-    check_shape,
-    check_sizes,
-    check_whole,
-)
+from headwise._check import check_flags, check_kind, check_sizes, check_whole
+from headwise._check_tensors import check_integers, check_range, check_readable, check_shape
 from headwise.models._files import alone, check_out, write_whole
 from headwise.models.numerals import LARGEST, to_chinese, to_english
 from headwise.models.translator import (

@@ -99,7 +99,7 @@ def mask_after_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def mask_before_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Right: softmax shares out 1 among what may be seen."""
+    """Right: softmax sees only what may be seen, and those weights sum to 1."""
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 

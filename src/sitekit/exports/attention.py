@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from copy import copy
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from headwise import MultiHeadAttention, ParameterHead
 from headwise.attention import attention
 from headwise.by_hand import by_hand
 from headwise.drawing.arrows import compare
-from sitekit.graph_inputs import Floats, Mask
+from sitekit.graph_inputs import Floats, Mask, Number
 from sitekit.graphs import Program
 
 _HEAD = ParameterHead(4)
@@ -24,11 +24,7 @@ _Q, _K, _V = (
 )
 _X, _W = Floats("batch", "seq_len", 4), Floats(4, 4, most=1.0)
 _X8, _W8 = Floats("batch", "seq_len", 8), Floats(8, 8, most=1.0)
-
-
-def attention_unscaled(Q: Tensor, K: Tensor, V: Tensor) -> object:
-    """What attention would do without its scale: larger queries undo it."""
-    return attention(Q * math.sqrt(Q.size(-1)), K, V)
+_WIDTH = "num_heads*d_k"
 
 
 def head(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> object:
@@ -47,12 +43,33 @@ def multi_head(
     return functional_call(_HEADS, weights, (x, x, x, mask), {"need_weights": True})
 
 
+def any_heads(
+    query: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, num_heads: int
+) -> object:
+    """The same without a mask, for any width and any number of heads."""
+    layer = copy(_HEADS)
+    layer.d_model = layer.key_dim = layer.value_dim = query.size(-1)
+    layer.num_heads = layer.num_kv_heads = num_heads
+    layer.d_k = layer.d_v = query.size(-1) // num_heads
+    given = zip(("W_q", "W_k", "W_v", "W_o"), (W_q, W_k, W_v, W_o), strict=True)
+    weights = {f"{name}.weight": weight for name, weight in given}
+    return functional_call(layer, weights, (query,), {"need_weights": True})
+
+
+def refusal() -> str:
+    """What the library says of heads that do not divide the width, with names for the sizes."""
+    try:
+        MultiHeadAttention(97, 89)
+    except ValueError as error:
+        return str(error).replace("97", "{d_model}").replace("89", "{num_heads}")
+    raise AssertionError("89 heads divide a width of 97")
+
+
 PROGRAMS = {
     "attention": Program(attention, {"Q": _Q, "K": _K, "V": _V}),
     "attention_masked": Program(
         attention, {"Q": _Q, "K": _K, "V": _V, "mask": Mask("batch", "heads", "query", "key")}
     ),
-    "attention_unscaled": Program(attention_unscaled, {"Q": _Q, "K": _K, "V": _V}),
     "by_hand": Program(
         by_hand,
         {
@@ -72,5 +89,14 @@ PROGRAMS = {
             **dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), _W8),
         },
         _HEADS,
+    ),
+    "any_heads": Program(
+        any_heads,
+        {
+            "query": Floats("batch", "seq_len", _WIDTH),
+            **dict.fromkeys(("W_q", "W_k", "W_v", "W_o"), Floats(_WIDTH, _WIDTH, most=1.0)),
+            "num_heads": Number("num_heads"),
+        },
+        refusal=refusal(),
     ),
 }

@@ -58,18 +58,20 @@ for (const { graph, inputs, outputs } of cases) {
 }
 
 // How many words of the translator are not those that were wanted: where it gives 0, nothing was.
-const [src, tgt, wanted] = [words.src, words.tgt, words.wanted].map(made)
+window.wrong = 0
 const all = shape => new Tensor(new Uint8Array(count(shape)).fill(1), shape, "bool")
-const shown = new Tensor(Uint8Array.from(src.flat(), token => token > 0), src.shape, "bool")
-const on = { shown, positions: all([1]), causal: all([1]) }
-for (const heads of ["heads", "own_heads", "source_heads"]) on[heads] = all([2, 4])
-const [memorised] = (await load("translator_encode")).run({ src, ...on }).outputs
-const [chances] = (await load("translator_decode")).run({ tgt, memory: memorised, ...on }).outputs
-const scores = chances.flat(), width = chances.shape[2]
-const likeliest = row => scores.subarray(row * width, (row + 1) * width)
-  .reduce((best, x, i, all) => (x > all[best] ? i : best), 0)
-window.wrong = wanted.flat().reduce(
-  (n, word, row) => n + (word !== 0 && likeliest(row) !== word), 0)
+for (const batch of words) {
+  const [src, tgt, wanted] = [batch.src, batch.tgt, batch.wanted].map(made)
+  const shown = new Tensor(Uint8Array.from(src.flat(), token => token > 0), src.shape, "bool")
+  const on = { shown, positions: all([1]), causal: all([1]) }
+  for (const heads of ["heads", "own_heads", "source_heads"]) on[heads] = all([2, 4])
+  const [memorised] = (await load("translator_encode")).run({ src, ...on }).outputs
+  const [chances] = (await load("translator_decode")).run({ tgt, memory: memorised, ...on }).outputs
+  const scores = chances.flat(), width = chances.shape[2]
+  const likeliest = row => scores.subarray(row * width, (row + 1) * width)
+    .reduce((best, x, i, all) => (x > all[best] ? i : best), 0)
+  wanted.flat().forEach((word, row) => { if (word !== 0 && likeliest(row) !== word) wrong++ })
+}
 window.found = found
 </script>"""
 
@@ -78,7 +80,7 @@ class Cases:
     """Cases for a page, as they are written into a folder."""
 
     def __init__(self) -> None:
-        self.words: dict[str, Any] = {}
+        self.words: list[dict[str, Any]] = []
         self.cases: list[dict[str, Any]] = []
         self.numbers: list[np.ndarray] = []
         self.length = 0
@@ -92,7 +94,7 @@ class Cases:
     def translate(self, src: Tensor, tgt: Tensor, wanted: Tensor) -> None:
         """Words that the translator has to find: wanted[b, t] after tgt[b, : t + 1]."""
         given = {"src": src, "tgt": tgt, "wanted": wanted}
-        self.words = {name: self._written(x) for name, x in given.items()}
+        self.words.append({name: self._written(x) for name, x in given.items()})
 
     def _written(self, x: Tensor | int) -> Any:
         if not isinstance(x, Tensor):

@@ -2,27 +2,20 @@
 
 import functools
 import random
-import re
 from typing import Any
 
 from playwright.sync_api import Locator, Page
 from reader import Open
-from site_pages import DOCS, PAGES
-
-MARK = re.compile(r'data-instrument="(\w+)"')
+from site_pages import INSTRUMENTS, language
 
 
 @functools.cache
 def places() -> dict[tuple[str, str], str]:
     """The first page in each language that carries each instrument."""
     found: dict[tuple[str, str], str] = {}
-    for path in PAGES:
-        language = "en" if path.startswith("en/") else "zh"
-        for suffix in (".md", ".py"):
-            file = (DOCS / language / path.removeprefix("en/")).with_suffix(suffix)
-            if file.exists():
-                for name in MARK.findall(file.read_text("utf-8")):
-                    found.setdefault((name, language), path)
+    for path, instruments in INSTRUMENTS.items():
+        for name, _ in instruments:
+            found.setdefault((name, language(path)), path)
     return found
 
 
@@ -46,6 +39,47 @@ class Instrument:
         self.panel = self.element.locator(".panel")
         self.panel.wait_for()
 
+    def begin_again(self) -> None:
+        """As if its page had just been opened: nothing is set, chosen, unfolded or pointed at."""
+        self.page.mouse.move(0, 0)
+        self.element.evaluate(
+            """e => {
+              document.activeElement.blur()
+              for (const fold of e.querySelectorAll("details")) fold.open = false
+              const controls = Object.entries(e.instrument.controls)
+              e.set(Object.fromEntries(controls.map(([key, { value }]) => [key, value])))
+            }"""
+        )
+
+    def mounted_at(self, queries: list[str]) -> list[dict[str, Any]]:
+        """What it is set to when it is built anew on a page with each of these in its address."""
+        found: list[dict[str, Any]] = self.element.evaluate(
+            """async (e, queries) => {
+              const { mount } = await import("/assets/instruments/frame.js"), states = []
+              await new Promise(done => setTimeout(done, 320))  // what was set has its address then
+              for (const query of queries) {
+                e.querySelector(".panel").remove()
+                history.replaceState(null, "", `${location.pathname}?${query}`)
+                await mount(e)
+                states.push(e.state)
+              }
+              return states
+            }""",
+            queries,
+        )
+        return found
+
+    def tap(self, place: Locator) -> None:
+        """Touch it with a finger; Playwright would want a browser with an empty cache for that."""
+        box = place.bounding_box()
+        assert box
+        at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        client = self.page.context.new_cdp_session(self.page)
+        client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        for kind, points in (("touchStart", [at]), ("touchEnd", [])):
+            client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        client.detach()
+
     def controls(self) -> dict[str, dict[str, Any]]:
         """The controls, as the instrument describes them."""
         return dict(self.element.evaluate("e => e.instrument.controls"))
@@ -59,8 +93,10 @@ class Instrument:
         return self.element.get_attribute("data-failed")
 
     def set(self, state: dict[str, Any]) -> None:
-        """Set controls, as a script can."""
-        self.element.evaluate("(e, state) => e.set(state)", state)
+        """Set controls, as a script can, and wait until it is seen."""
+        self.element.evaluate(
+            "(e, state) => { e.set(state); return new Promise(requestAnimationFrame) }", state
+        )
 
     def states(self, states: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """For each state: the tensors of the result by name, what is said, and the Python."""

@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from instrument import Instrument, visit
+from instrument import Instrument
 from playwright.sync_api import expect
-from reader import Open
 from torch import Tensor
 
 from headwise.models import translator
@@ -13,11 +12,6 @@ MODEL = translator.load().half().float()
 SRC = translator.encode(["二百三十五"])
 TOKENS = translator.encode_words(["two hundred thirty five"])
 WORDS = ["<bos>", "two", "hundred", "thirty", "five", "<eos>"]
-
-
-@pytest.fixture
-def shown(open_page: Open) -> Instrument:
-    return visit(open_page, "decoding")
 
 
 def choose(instrument: Instrument, group: str, option: str) -> None:

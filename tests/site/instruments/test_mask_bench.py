@@ -1,23 +1,17 @@
-"""The mask bench, worked as a person would; what it shows is what the library computes."""
+"""The mask shown, worked as a person would; what it shows is what the library computes."""
 
 import math
 
 import pytest
 import torch
-from instrument import Instrument, visit
+from instrument import Instrument
 from playwright.sync_api import expect
-from reader import Open
 from torch import Tensor
 
 from headwise import masks
 from headwise.attention import attention
 from headwise.museum import masks as museum
 from headwise.windows import window_mask
-
-
-@pytest.fixture
-def bench(open_page: Open) -> Instrument:
-    return visit(open_page, "mask_bench")
 
 
 def inputs() -> tuple[Tensor, Tensor]:
@@ -32,100 +26,100 @@ def numbers(rows: list[list[str]]) -> Tensor:
     return torch.tensor(values)
 
 
-def assert_shown(bench: Instrument, weights: Tensor) -> None:
+def assert_shown(shown: Instrument, weights: Tensor) -> None:
     """The table of weights shows these, and behind them their sums."""
     wanted = torch.cat((weights, weights.sum(-1, keepdim=True)), dim=-1)
     torch.testing.assert_close(
-        numbers(bench.table("Weights")), wanted, atol=0.0051, rtol=0, equal_nan=True
+        numbers(shown.table("Weights")), wanted, atol=0.0051, rtol=0, equal_nan=True
     )
 
 
-def choose(bench: Instrument, group: str, option: str) -> None:
-    bench.panel.get_by_role("group", name=group).get_by_text(option, exact=True).click()
+def choose(shown: Instrument, group: str, option: str) -> None:
+    shown.panel.get_by_role("group", name=group).get_by_text(option, exact=True).click()
 
 
-def test_it_opens_with_the_librarys_weights(bench: Instrument) -> None:
+def test_it_opens_with_the_librarys_weights(shown: Instrument) -> None:
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 4])), masks.causal_mask(6))
-    assert_shown(bench, attention(Q, K, K, mask)[1][1, 0])
+    assert_shown(shown, attention(Q, K, K, mask)[1][1, 0])
 
 
-def test_lengths_follow_the_arrow_keys(bench: Instrument) -> None:
-    slider = bench.panel.get_by_label("Length of sentence 2")
+def test_lengths_follow_the_arrow_keys(shown: Instrument) -> None:
+    slider = shown.panel.get_by_label("Length of sentence 2")
     slider.focus()
     for _ in range(2):
         slider.press("ArrowLeft")
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 2]), 6), masks.causal_mask(6))
-    assert_shown(bench, attention(Q, K, K, mask)[1][1, 0])
+    assert_shown(shown, attention(Q, K, K, mask)[1][1, 0])
 
 
-def test_length_follows_the_mouse(bench: Instrument) -> None:
-    slider = bench.panel.get_by_label("Length of sentence 2")
+def test_length_follows_the_mouse(shown: Instrument) -> None:
+    slider = shown.panel.get_by_label("Length of sentence 2")
     box = slider.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
-    bench.page.mouse.move(box["x"] + box["width"] * 4 / 6, middle)
-    bench.page.mouse.down()
-    bench.page.mouse.move(box["x"] + 1, middle, steps=4)
-    bench.page.mouse.up()
-    assert bench.state()["second"] == 0
-    assert_shown(bench, torch.zeros(6, 6))
+    shown.page.mouse.move(box["x"] + box["width"] * 4 / 6, middle)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + 1, middle, steps=4)
+    shown.page.mouse.up()
+    assert shown.state()["second"] == 0
+    assert_shown(shown, torch.zeros(6, 6))
 
 
 def test_padding_on_the_left_hides_whole_rows_and_minus_infinity_makes_them_nan(
-    bench: Instrument,
+    shown: Instrument,
 ) -> None:
-    choose(bench, "Padding on the", "left")
-    choose(bench, "Filled with", "−∞")
+    choose(shown, "Padding on the", "left")
+    choose(shown, "Filled with", "−∞")
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 4])).flip(-1), masks.causal_mask(6))
     scores = Q @ K.transpose(-2, -1) / 2
     weights = museum.hide_where_false(scores, mask)[1, 0]
     assert weights.isnan().any(-1).tolist() == [True, True, False, False, False, False]
-    assert_shown(bench, weights)
-    expect(bench.panel.get_by_role("status")).to_contain_text("2 rows are NaN")
-    assert bench.panel.locator("td.sum.bad").count() == 2
+    assert_shown(shown, weights)
+    expect(shown.panel.get_by_role("status")).to_contain_text("2 rows are NaN")
+    assert shown.panel.locator("td.sum.bad").count() == 2
 
 
 @pytest.mark.parametrize(
     ("option", "fill"), [("−1e9", -1e9), ("finfo.min", torch.finfo(torch.float32).min)]
 )
 def test_a_large_number_makes_a_hidden_row_uniform(
-    bench: Instrument, option: str, fill: float
+    shown: Instrument, option: str, fill: float
 ) -> None:
-    choose(bench, "Padding on the", "left")
-    choose(bench, "Filled with", option)
+    choose(shown, "Padding on the", "left")
+    choose(shown, "Filled with", option)
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 4])).flip(-1), masks.causal_mask(6))
     scores = Q @ K.transpose(-2, -1) / 2
     weights = scores.masked_fill(~mask, fill).softmax(-1)[1, 0]
     assert weights[0].tolist() == pytest.approx([1 / 6] * 6)
-    assert_shown(bench, weights)
-    filled = numbers(bench.table("Filled scores"))
+    assert_shown(shown, weights)
+    filled = numbers(shown.table("Filled scores"))
     assert filled[0].tolist() == pytest.approx([fill] * 6, rel=0.2)
 
 
-def test_masking_after_softmax_leaves_rows_that_do_not_sum_to_one(bench: Instrument) -> None:
-    choose(bench, "Masked", "after softmax")
+def test_masking_after_softmax_leaves_rows_that_do_not_sum_to_one(shown: Instrument) -> None:
+    choose(shown, "Masked", "after softmax")
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 4])), masks.causal_mask(6))
     weights = museum.mask_after_softmax(Q @ K.transpose(-2, -1) / 2, mask)[1, 0]
-    assert_shown(bench, weights)
+    assert_shown(shown, weights)
     off = int(((weights.sum(-1) - 1).abs() > 1e-4).sum())
-    expect(bench.panel.get_by_role("status")).to_contain_text(f"{off} rows don't sum to 1")
+    expect(shown.panel.get_by_role("status")).to_contain_text(f"{off} rows don't sum to 1")
 
 
-def test_window_is_causal(bench: Instrument) -> None:
-    bench.panel.get_by_label("Causal").uncheck()
-    slider = bench.panel.get_by_label("Window (0: none)")
+def test_window_is_causal(shown: Instrument) -> None:
+    shown.panel.get_by_label("Causal").uncheck()
+    slider = shown.panel.get_by_label("Window (0: none)")
     slider.focus()
     for _ in range(2):
         slider.press("ArrowRight")
-    expect(bench.panel.get_by_label("Causal")).to_be_checked()
+    expect(shown.panel.get_by_label("Causal")).to_be_checked()
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 4])), window_mask(6, window=2))
-    assert_shown(bench, attention(Q, K, K, mask)[1][1, 0])
+    assert_shown(shown, attention(Q, K, K, mask)[1][1, 0])
 
 
 CONVENTIONS = {
@@ -141,41 +135,41 @@ CONVENTIONS = {
 @pytest.mark.parametrize("option", CONVENTIONS)
 @pytest.mark.parametrize("causal", [True, False])
 def test_mask_is_written_as_the_library_converts_it(
-    bench: Instrument, option: str, causal: bool
+    shown: Instrument, option: str, causal: bool
 ) -> None:
     if not causal:
-        bench.panel.get_by_label("Causal").uncheck()
-    choose(bench, "Written as in", option)
+        shown.panel.get_by_label("Causal").uncheck()
+    choose(shown, "Written as in", option)
     mask = masks.padding_mask(torch.tensor([6, 4]))
     mask = masks.combine(mask, masks.causal_mask(6)) if causal else mask
     try:
         wanted = CONVENTIONS[option](mask)
     except ValueError:  # the convention has no axis for queries
-        expect(bench.panel.locator(".message")).to_contain_text("no query axis")
+        expect(shown.panel.locator(".message")).to_contain_text("no query axis")
         return
     words = {True: "T", False: "F"}
-    shown = [
+    written = [
         [words[x] if isinstance(x, bool) else "−∞" if math.isinf(x) else str(int(x)) for x in row]
         for row in wanted.tolist()
     ]
-    assert bench.panel.locator("table").count() == 3
-    first = bench.panel.locator("table").first.locator("tbody tr")
+    assert shown.panel.locator("table").count() == 3
+    first = shown.panel.locator("table").first.locator("tbody tr")
     cells = first.evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))"
     )
-    assert cells == shown
+    assert cells == written
 
 
-def test_without_an_axis_for_heads_a_head_gets_the_mask_of_a_sentence(bench: Instrument) -> None:
-    choose(bench, "The mask's head axis", "forgotten (batch = heads)")
-    expect(bench.panel.locator(".message")).to_contain_text("three axes")
+def test_without_an_axis_for_heads_a_head_gets_the_mask_of_a_sentence(shown: Instrument) -> None:
+    choose(shown, "The mask's head axis", "forgotten (batch = heads)")
+    expect(shown.panel.locator(".message")).to_contain_text("three axes")
     Q, K = inputs()
     mask = masks.combine(masks.padding_mask(torch.tensor([6, 4])), masks.causal_mask(6))
     with pytest.raises(ValueError, match="all 4 axes"):
         attention(Q, K, K, mask[:, 0])
-    choose(bench, "Filled with", "−∞")
+    choose(shown, "Filled with", "−∞")
     scores = Q @ K.transpose(-2, -1) / 2
     wrong = museum.mask_meets_heads(scores, mask[:, 0])
-    assert_shown(bench, wrong[1, 0])
-    expect(bench.panel.get_by_role("status")).to_contain_text("hidden keys get weight")
+    assert_shown(shown, wrong[1, 0])
+    expect(shown.panel.get_by_role("status")).to_contain_text("hidden keys get weight")
     assert not torch.allclose(wrong[1, 0], museum.mask_meets_batch(scores, mask[:, 0])[1, 0])

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from instrument import Instrument, places, visit
-from playwright.sync_api import Browser, expect
-from reader import Open
+from instrument import Instrument
+from playwright.sync_api import expect
 from torch import Tensor
 
 from headwise.models import numerals, translator
@@ -18,11 +17,6 @@ ATTENTIONS = {
     "d": [layer.self_attention for layer in MODEL.decoder.layers],
     "s": [layer.cross_attention for layer in MODEL.decoder.layers],
 }
-
-
-@pytest.fixture
-def shown(open_page: Open) -> Instrument:
-    return visit(open_page, "translator")
 
 
 def written(instrument: Instrument) -> list[str]:
@@ -71,15 +65,6 @@ def library(
     for hook in hooks:
         hook.remove()
     return [translator.TGT_TOKENS[token] for token in tokens[1:]], weights[1][0]
-
-
-@pytest.mark.parametrize("path", ["index.html", "en/index.html", "en/chapters/overview.html"])
-def test_nothing_is_fetched_before_somebody_asks(open_page: Open, path: str) -> None:
-    page = open_page(path)
-    expect(page.locator('[data-instrument="translator"] > button')).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    fetched = page.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
-    assert [name for name in fetched if "/instruments/" in name] == []
 
 
 def test_it_writes_the_librarys_words(shown: Instrument) -> None:
@@ -246,18 +231,14 @@ def test_mask_and_positions_are_switched_off(shown: Instrument) -> None:
     assert written(shown) == words != library("一万五千")[0]
 
 
-def test_it_writes_word_by_word_when_asked(browser: Browser, address: str) -> None:
+def test_it_writes_word_by_word_when_asked(shown: Instrument) -> None:
     """With a finger, and for a reader who wants nothing to move."""
-    context = browser.new_context(has_touch=True, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(address + places()["translator", "en"])
-    shown = Instrument(page, "translator")
+    shown.page.emulate_media(reduced_motion="reduce")
     for count in (1, 2, 3):
-        shown.panel.get_by_text("Write it word by word").tap()
+        shown.tap(shown.panel.get_by_text("Write it word by word"))
         assert written(shown) == ["two", "hundred", "thirty"][:count]
-    shown.panel.locator('[name="translator-word"]').nth(1).tap()
+    shown.tap(shown.panel.locator('[name="translator-word"]').nth(1))
     assert shown.state()["word"] == 2
     shown.page.emulate_media(reduced_motion="no-preference")
-    shown.panel.get_by_text("Write it word by word").tap()
+    shown.tap(shown.panel.get_by_text("Write it word by word"))
     expect(shown.panel.locator('[name="translator-word"]')).to_have_count(5)
-    context.close()
