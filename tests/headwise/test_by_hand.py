@@ -21,7 +21,7 @@ def test_every_step_follows_from_those_before_it() -> None:
 
 
 def test_what_has_no_scores_is_refused() -> None:
-    with pytest.raises(ValueError, match="X: got shape .* expected floats"):
+    with pytest.raises(ValueError, match=r"X: got shape .* expected floats"):
         by_hand(*4 * [torch.ones(2, 2).long()])
     with pytest.raises(ValueError, match="W_q: got 0 columns"):
         by_hand(torch.ones(3, 2), *3 * [torch.ones(2, 0)])

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from instrument import Instrument, places, visit
-from playwright.sync_api import Browser, Page, expect
-from reader import Open
+from instrument import Instrument
+from page_visit import PHONE, WIDE
+from playwright.sync_api import Page, expect
 from torch import Tensor
 
 from headwise.attention import attention
@@ -51,10 +51,10 @@ def numbers(rows: list[list[str]]) -> Tensor:
     return torch.tensor([[float(x) for x in row] for row in plain])
 
 
-def assert_shown(arrows: Instrument, tips: list[list[float]], **options: bool) -> dict[str, Any]:
+def assert_shown(shown: Instrument, tips: list[list[float]], **options: bool) -> dict[str, Any]:
     """The tables and the drawing show what the library makes of these arrows."""
-    assert arrows.failed() is None
-    assert arrows.state()["arrows"] == [pytest.approx(tip, abs=1e-9) for tip in tips]
+    assert shown.failed() is None
+    assert shown.state()["arrows"] == [pytest.approx(tip, abs=1e-9) for tip in tips]
     scaled, tied = options.get("scaled", True), options.get("tied", False)
     q, K = torch.tensor(tips).float().split((1, 3))
     V = K if tied else COLOURS
@@ -65,16 +65,16 @@ def assert_shown(arrows: Instrument, tips: list[list[float]], **options: bool) -
     scores = dots / 2**0.5 if scaled else dots
     wanted = torch.stack((K.norm(dim=-1), cosines, dots, scores, weights[0]), dim=-1)
     near: dict[str, Any] = {"atol": 0.0051, "rtol": 0, "equal_nan": True}
-    torch.testing.assert_close(numbers(arrows.table("What the query")), wanted, **near)
+    torch.testing.assert_close(numbers(shown.table("What the query")), wanted, **near)
     caption, digits = ("The keys, mixed", 2) if tied else ("Each key hands over", 1)
-    assert arrows.panel.locator("table").nth(1 + tied).is_visible()
-    assert arrows.panel.locator("table").nth(2 - tied).is_hidden()
-    mixed = arrows.table(caption)
+    assert shown.panel.locator("table").nth(1 + tied).is_visible()
+    assert shown.panel.locator("table").nth(2 - tied).is_hidden()
+    mixed = shown.table(caption)
     assert {len(x.partition(".")[2]) for x in mixed[3]} == {digits}
     near["atol"] = 0.51 * 10**-digits
     torch.testing.assert_close(numbers(mixed), torch.cat((V, out)), **near)
 
-    drawn: dict[str, Any] = arrows.panel.evaluate(DRAWN)
+    drawn: dict[str, Any] = shown.panel.evaluate(DRAWN)
     assert drawn["bars"] == pytest.approx((100 * weights[0]).tolist(), abs=0.01)
     assert [label[0] for label in drawn["labels"]] == ["q", *KEYS, *["out"][: int(tied)]]
     colour = f"rgb({', '.join(str(round(x)) for x in out[0].tolist())})"
@@ -124,18 +124,18 @@ def assert_arrow(path: str, x: float, y: float) -> None:
     assert not torch.allclose(left, right)
 
 
-def grip(arrows: Instrument, i: int) -> tuple[float, float, float]:
+def grip(shown: Instrument, i: int) -> tuple[float, float, float]:
     """Where the tip of an arrow is on the screen, and how many pixels a unit has."""
-    arrows.panel.locator(".plane").scroll_into_view_if_needed()
-    box = arrows.panel.locator(".grip").nth(i).bounding_box()
-    plane = arrows.panel.locator(".plane svg").bounding_box()
+    shown.panel.locator(".plane").scroll_into_view_if_needed()
+    box = shown.panel.locator(".grip").nth(i).bounding_box()
+    plane = shown.panel.locator(".plane svg").bounding_box()
     assert box and plane
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, plane["width"] / (2 * EDGE)
 
 
-def drag(arrows: Instrument, i: int, right: float, up: float, beside: float = 0) -> None:
+def drag(shown: Instrument, i: int, right: float, up: float, beside: float = 0) -> None:
     """With the mouse, by so many units; it takes hold some pixels beside the tip."""
-    (x, y, unit), mouse = grip(arrows, i), arrows.page.mouse
+    (x, y, unit), mouse = grip(shown, i), shown.page.mouse
     x += beside
     mouse.move(x, y)
     mouse.down()
@@ -145,46 +145,44 @@ def drag(arrows: Instrument, i: int, right: float, up: float, beside: float = 0)
     mouse.move(x, y)  # and goes away, without it
 
 
-def test_longer_key_outweighs_one_that_points_closer(open_page: Open) -> None:
+def test_longer_key_outweighs_one_that_points_closer(shown: Instrument) -> None:
     """With the mouse: what is dragged, and what the switches change."""
-    arrows = visit(open_page, "arrows")
-    says = arrows.panel.get_by_role("status")
-    drawn = assert_shown(arrows, [[2, 0], [2, 1], [1, 2], [-2, 1]])
+    says = shown.panel.get_by_role("status")
+    drawn = assert_shown(shown, [[2, 0], [2, 1], [1, 2], [-2, 1]])
     assert drawn["tops"] == [["cosines", "dots", "scores", "weights"], [], []]  # lengths are equal
     expect(says).to_have_text(
         "k0 points closest to the query (cosine 0.89) and gets the most weight, 0.80."
     )
 
-    drag(arrows, 2, 1, 2, beside=6)  # twice as long: a tie
-    assert_shown(arrows, [[2, 0], [2, 1], [2, 4], [-2, 1]])
+    drag(shown, 2, 1, 2, beside=6)  # twice as long: a tie
+    assert_shown(shown, [[2, 0], [2, 1], [2, 4], [-2, 1]])
     expect(says).to_have_text("k0 and k1 have the same score, so they get the same weight, 0.50.")
-    drag(arrows, 2, 0.5, 1)
+    drag(shown, 2, 0.5, 1)
     tips = [[2, 0], [2, 1], [2.5, 5], [-2, 1]]
-    drawn = assert_shown(arrows, tips)
+    drawn = assert_shown(shown, tips)
     assert drawn["tops"] == [["cosines"], ["lengths", "dots", "scores", "weights"], []]
     expect(says).to_have_text(
         "k1 gets the most weight, 0.67, although k0 points closer to the query (cosine 0.89, "
         "against 0.45 for k1). k1 wins because it's longer."
     )
-    arrows.panel.get_by_label("Divide by √d_k").uncheck()
-    assert_shown(arrows, tips, scaled=False)
-    arrows.panel.get_by_label("Use keys as values").check()
-    assert_shown(arrows, tips, scaled=False, tied=True)
+    shown.panel.get_by_label("Divide by √d_k").uncheck()
+    assert_shown(shown, tips, scaled=False)
+    shown.panel.get_by_label("Use keys as values").check()
+    assert_shown(shown, tips, scaled=False, tied=True)
     expect(says).to_contain_text("also what it hands over")
-    drag(arrows, 0, -3.5, 1.5)  # the query, to the other side
+    drag(shown, 0, -3.5, 1.5)  # the query, to the other side
     tips[0] = [-1.5, 1.5]
-    assert_shown(arrows, tips, scaled=False, tied=True)
-    drag(arrows, 3, -9, 9)  # no further than the grid goes
+    assert_shown(shown, tips, scaled=False, tied=True)
+    drag(shown, 3, -9, 9)  # no further than the grid goes
     tips[3] = [-5, 5]
-    assert_shown(arrows, tips, scaled=False, tied=True)
-    arrows.panel.get_by_role("button", name="Reset").click()
-    assert_shown(arrows, [[2, 0], [2, 1], [1, 2], [-2, 1]])
+    assert_shown(shown, tips, scaled=False, tied=True)
+    shown.panel.get_by_role("button", name="Reset").click()
+    assert_shown(shown, [[2, 0], [2, 1], [1, 2], [-2, 1]])
 
 
-def test_arrow_keys_move_the_tip_that_has_the_focus(open_page: Open) -> None:
-    arrows = visit(open_page, "arrows")
-    press = arrows.page.keyboard.press
-    arrows.panel.get_by_label("Use keys as values").focus()
+def test_arrow_keys_move_the_tip_that_has_the_focus(shown: Instrument) -> None:
+    press = shown.page.keyboard.press
+    shown.panel.get_by_label("Use keys as values").focus()
     tips = [[2.0, 0.0], [2.0, 1.0], [1.0, 2.0], [-2.0, 1.0]]
     moves = {
         "ArrowLeft": (-0.5, 0),
@@ -195,43 +193,43 @@ def test_arrow_keys_move_the_tip_that_has_the_focus(open_page: Open) -> None:
     names = ["Query q", *(f"Key {name}" for name in KEYS)]
     for i, (key, (right, up)) in enumerate(moves.items()):
         press("Tab")
-        expect(arrows.panel.get_by_role("slider", name=names[i])).to_be_focused()
+        expect(shown.panel.get_by_role("slider", name=names[i])).to_be_focused()
         press(key)
         press(f"Shift+{key}")
         tips[i] = [tips[i][0] + 1.2 * right, tips[i][1] + 1.2 * up]
-        drawn = assert_shown(arrows, tips)
+        drawn = assert_shown(shown, tips)
         x, y = (f"{x:.1f}".removesuffix(".0").replace("-", "−") for x in tips[i])
         length = torch.tensor(tips[i]).norm()
         assert drawn["said"][i] == f"x {x}, y {y}, length {length:.2f}"
     press("Shift+Tab")
     tips[2] = [1.2, 1.6]  # of length 2
-    arrows.set({"arrows": tips})
+    shown.set({"arrows": tips})
     for key, length in (("PageUp", 2.5), ("PageDown", 2), ("PageDown", 1.5)):
         press(key)
         tips[2] = [0.6 * length, 0.8 * length]
-        assert_shown(arrows, tips)
+        assert_shown(shown, tips)
     for _ in range(12):
         press("ArrowUp")
     press("x")  # means nothing
     tips[2][1] = 5
-    assert_shown(arrows, tips)
+    assert_shown(shown, tips)
     # A screen reader changes the value itself.
-    arrows.panel.get_by_role("slider", name="Key k1").evaluate(
+    shown.panel.get_by_role("slider", name="Key k1").evaluate(
         "e => { e.value = -3; e.dispatchEvent(new Event('input')) }"
     )
     tips[2][0] = -3
-    assert_shown(arrows, tips)
+    assert_shown(shown, tips)
 
-    says = arrows.panel.get_by_role("status")
+    says = shown.panel.get_by_role("status")
     tips = [[0, 0], [2, 1], [1, 2], [-2, 1]]
-    arrows.set({"arrows": tips})
-    assert_shown(arrows, tips)
+    shown.set({"arrows": tips})
+    assert_shown(shown, tips)
     expect(says).to_have_text(
         "k0, k1 and k2 have the same score, so they get the same weight, 0.33."
     )
     tips = [[2, 0], [0, 0], [-3, 1], [-2, 1]]
-    arrows.set({"arrows": tips})
-    assert_shown(arrows, tips)
+    shown.set({"arrows": tips})
+    assert_shown(shown, tips)
     expect(says).to_contain_text("k0 gets the most weight, 0.93, although k2 points closer")
     expect(says).to_contain_text(
         "k0 wins because it's shorter, so its dot product is less negative."
@@ -239,16 +237,17 @@ def test_arrow_keys_move_the_tip_that_has_the_focus(open_page: Open) -> None:
     press("PageUp")  # an arrow of no length has no direction
     press("PageDown")
     tips = [[1, 2], [-2, 0.4], [-4, 2], [3, -2]]
-    arrows.set({"arrows": tips})
+    shown.set({"arrows": tips})
     expect(says).to_contain_text(
         "k1 points closest to the query (cosine 0.00) and gets the most weight"
     )
-    assert_shown(arrows, tips)
+    assert_shown(shown, tips)
 
 
 def finger(page: Page) -> Callable[..., None]:
     """A finger, as the browser's own protocol has it: how it touches, and where."""
     session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
 
     def touch(kind: str, *at: float) -> None:
         points = [{"x": at[0], "y": at[1]}] if at else []
@@ -257,12 +256,10 @@ def finger(page: Page) -> Callable[..., None]:
     return touch
 
 
-def test_finger_drags_a_tip_and_scrolls_elsewhere(browser: Browser, address: str) -> None:
-    context = browser.new_context(has_touch=True, viewport={"width": 375, "height": 812})
-    page = context.new_page()
-    page.goto(address + places()["arrows", "en"])
-    arrows = Instrument(page, "arrows")
-    x, y, unit = grip(arrows, 1)
+def test_finger_drags_a_tip_and_scrolls_elsewhere(shown: Instrument) -> None:
+    page = shown.page
+    page.set_viewport_size({"width": PHONE, "height": 812})
+    x, y, unit = grip(shown, 1)
     assert page.locator(".grip").nth(1).bounding_box()["width"] >= 40  # type: ignore[index]
     before, touch = page.evaluate("scrollY"), finger(page)
     touch("touchStart", x, y)
@@ -270,11 +267,11 @@ def test_finger_drags_a_tip_and_scrolls_elsewhere(browser: Browser, address: str
         touch("touchMove", x - step * unit / 2, y + step * unit)
     touch("touchEnd")
     assert page.evaluate("scrollY") == before
-    assert_shown(arrows, [[2, 0], [0, -3], [1, 2], [-2, 1]])
+    assert_shown(shown, [[2, 0], [0, -3], [1, 2], [-2, 1]])
     # Elsewhere in the plane a finger scrolls the page.
     touch("touchStart", x, y + 4 * unit)
     for step in range(1, 8):
         touch("touchMove", x, y + 4 * unit - 20 * step)
     touch("touchEnd")
     page.wait_for_function(f"scrollY > {before}")
-    context.close()
+    page.set_viewport_size({"width": WIDE, "height": 900})
