@@ -240,6 +240,7 @@ export const operators = {
   "div.Tensor": div,
   "neg.default": single(a => -a),
   "pow.Scalar": pow,
+  "exp.default": single(Math.exp),
   "sin.default": single(Math.sin),
   "cos.default": single(Math.cos),
   "relu.default": single(a => (a < 0 ? 0 : a)),
