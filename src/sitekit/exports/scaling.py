@@ -24,7 +24,8 @@ def softmax_gradient(weights: Tensor) -> Tensor:
     """
     one = torch.eye(weights.size(-1), dtype=weights.dtype)
     jacobian = weights[:, :, None] * (one - weights[:, None, :])  # (query, key, key)
-    return jacobian.flatten(1).norm(dim=-1).mean(dim=0)
+    mean: Tensor = jacobian.flatten(1).norm(dim=-1).mean(dim=0)
+    return mean
 
 
 PROGRAMS = {
