@@ -27,13 +27,17 @@
   // is asked for, by a button or in the address. If it does not come, the figure stays.
   const mount = place => import("./instruments/frame.js").then(frame => frame.mount(place)).catch(() => {})
   const places = document.querySelectorAll("[data-instrument]")
+  const failed = document.documentElement.lang.startsWith("zh") ? "没有加载成功，可以再按一次。" : "It didn't load; you can press the button again."
   const offer = place => {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "md-button", textContent: place.dataset.button })
+    const message = Object.assign(document.createElement("p"), { role: "alert", textContent: failed })
     button.addEventListener("click", async () => {
       button.disabled = true
+      message.remove()
       await mount(place)
       const begin = place.querySelector(".panel :is(input, button)")
       if (begin) button.remove()
+      else place.append(message)
       button.disabled = false
       begin?.focus()
     })

@@ -52,7 +52,7 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the test that fails."""
         if report.failed:
-            self.failed = self.failed or report.nodeid
+            self.failed = self.failed or f"{report.nodeid}\n{report.longreprtext}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -70,20 +70,18 @@ class Session:
         return True
 
     def _run(self, items: Sequence[pytest.Item], session: pytest.Session) -> str:
-        """Run tests until one fails, and give its name.
+        """Run tests until one fails, and give its name and what it says.
 
-        As if a test of another file came next: what a file has set up ends, what the session has
-        set up stays.
+        What a file has set up ends with it, as if no test came next: it has seen the change. What
+        the session has set up stays.
         """
         self.failed = ""
-        for item in items:
-            other = next((one for one in session.items if one.path != item.path), None)
-            same = item is not items[-1] and items[items.index(item) + 1].path == item.path
-            after = items[items.index(item) + 1] if same else other
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            same = following is not None and following.path == item.path
+            after: Any = following if same else session
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
-            if self.failed and after is not other:  # what it set up has seen the change
-                session._setupstate.teardown_exact(other)
             if self.failed:
+                session._setupstate.teardown_exact(session)  # type: ignore[arg-type]
                 break
         return self.failed
 

@@ -31,7 +31,7 @@ def lines(named: Mapping[Any, list[str]], places: Mapping[Any, int]) -> list[lis
             if Path(file).name.startswith("_") or function.startswith(("_", "<")):
                 continue
             statement = _statement(file, int(number))
-            new = [depth, Path(file).name, *_written(file, statement), {}]
+            new: list[Any] = [depth, Path(file).name, *_written(file, statement), {}]
             made = found.setdefault((file, statement.lineno), new)[4]
             for name in _made(statement, function):
                 made.setdefault(name, None)  # in the order of the line

@@ -24,6 +24,9 @@ _FOLD = re.compile(
 )
 # Readers guess what is in these before they unfold them; an output in one is the cell's own.
 _GUESSED = ("question", "success")
+_INSTRUMENT = re.compile(
+    r'<div class="instrument"(?P<said>[^>]*)>\s*(?P<figure>!\[.*?)\s*</div>', re.S
+)
 _OUTPUT = re.compile(
     r"\A\s*<!--pytest-codeblocks:expected-output[\w-]*-->\n+```text\n.*?^```\n", re.M | re.S
 )
@@ -104,4 +107,11 @@ def _plain(text: str, page: str) -> str:
         target = re.sub(r"\.(md|py)(?=#|$)", ".html", match[1])
         return f"]({urljoin(page, target)})"
 
-    return re.sub(r"\]\(([^)\s]+)\)", absolute, text).strip()
+    def still(match: re.Match[str]) -> str:
+        """An instrument's figure, with a link to where it can be handled in place of its button."""
+        button = re.search(r'data-button="([^"]+)"', match["said"])
+        figure = match["figure"]
+        return f"{figure}\n\n[{button[1]}]({page})" if button else f"[{figure}]({page})"
+
+    text = re.sub(r"\]\(([^)\s]+)\)", absolute, text).strip()
+    return _INSTRUMENT.sub(still, text)

@@ -24,7 +24,7 @@ LABS = [path for path in PAGES if "labs/" in path]
 FIGURES = {
     path: count
     for path, file in _SOURCES.items()
-    if (count := len(re.findall(r"^!\[.+\]\(\S+\.svg\)$", file.read_text("utf-8"), re.M)))
+    if (count := len(re.findall(r"^(?:# )?!\[.+\]\(\S+\.svg\)$", file.read_text("utf-8"), re.M)))
 }
 
 # The instruments of each page that has any: their names, and what else their places say.

@@ -64,13 +64,24 @@ def test_what_a_test_sees_is_caught_and_what_none_sees_is_listed(
         f"    text = pathlib.Path('{FOLDER.as_posix()}/toy.js').read_text()\n"
         "    assert text.startswith('const seen = a + b')\n"
     )
+    graph = tmp_path / FOLDER / "graphs" / "toy.json"
+    graph.parent.mkdir()
+    graph.write_text('{"nodes":[\n["neg.default",["$0"],"scores"]\n]}\n')
+    others = tmp_path / "tests" / "sitekit"  # pytest wants each folder taken down before the next
+    others.mkdir()
+    (others / "test_graphs.py").write_text(
+        "import pathlib\n\n"
+        "def test_recorded_graphs_are_what_the_library_exports_now():\n"
+        f"    text = pathlib.Path('{FOLDER.as_posix()}/graphs/toy.json').read_text()\n"
+        "    assert '\"scores\"' in text\n"
+    )
     (tmp_path / "pyproject.toml").write_text("")
     before = script.read_text()
     assert drill(tmp_path, 1, 9) == 1
     said = capsys.readouterr()
-    assert "all                                    1      2      1" in said.out
+    assert "all                                    2      3      2" in said.out
     assert "not caught: toy.js:2: step of an instrument: '<' → '>='" in said.out
-    assert "then 2 changes in a copy" in said.err
+    assert "then 3 changes in a copy" in said.err
     assert script.read_text() == before
     script.write_text("const seen = 1\n")
     with pytest.raises(SystemExit, match=r"do not hold as things are: .*test_toy"):

@@ -107,3 +107,13 @@ def test_notebook_that_runs_proofs_installs_the_prover() -> None:
     (_, install), *_ = cells("```python\nimport proseproof\n```\n")
     assert install.splitlines()[1] == "    import headwise, proseproof"
     assert 'proseproof @ git+https://github.com/a/b#subdirectory=src/proseproof"' in install
+
+
+def test_instrument_is_its_figure_and_a_link_to_where_it_can_be_handled() -> None:
+    place = '<div class="instrument" data-instrument="x"{} markdown>\n\n![a](../f/a.svg)\n\n</div>'
+    button = place.format(' data-button="Turn it"')
+    page = f"Here:\n\n{button}\n\nAnd:\n\n{place.format('')}\n\n```python\nx = 1\n```"
+    figure, address = "![a](https://site.org/en/f/a.svg)", "https://site.org/en/gpu/x.html"
+    assert cells(page)[1][1] == (
+        f"Here:\n\n{figure}\n\n[Turn it]({address})\n\nAnd:\n\n[{figure}]({address})"
+    )

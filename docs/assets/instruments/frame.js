@@ -215,5 +215,6 @@ function style() {
   styled ??= new Promise((done, failed) => {
     document.head.append(h("link", { rel: "stylesheet", href: new URL("instruments.css", import.meta.url), onload: done, onerror: failed }))
   })
+  styled.catch(() => { styled = undefined })
   return styled
 }

@@ -1,7 +1,7 @@
 // The operators of PyTorch that the library's graphs need, by PyTorch's own names. What each of them
 // is given follows its schema there; a size may come as a number that another operator computed.
 
-import { Tensor, at, broadcast, count, dense, each, empty, expand, map, rows, swap } from "./tensor.js"
+import { Tensor, at, broadcast, count, dense, each, empty, expand, map, rows, strips, swap } from "./tensor.js"
 
 const RANK = ["bool", "int64", "float32", "float64"]
 const isFloat = dtype => dtype.startsWith("float")
@@ -112,7 +112,7 @@ function linear(given, weight, bias) {
 }
 
 function softmax(x, axis) {
-  return rows(x, axis, x.dtype, (p, from, n, to, at) => {
+  return strips(x, axis, x.dtype, (p, from, n, to, at) => {
     let most = -Infinity, sum = 0
     for (let i = from; i < from + n; i++) if (p[i] > most || p[i] !== p[i]) most = p[i]
     for (let i = 0; i < n; i++) sum += to[at + i] = Math.exp(p[from + i] - most)
@@ -122,7 +122,7 @@ function softmax(x, axis) {
 
 function layer_norm(x, shape, weight, bias, eps = 1e-5) {
   const w = weight.flat(), b = bias.flat()
-  return rows(x, -1, x.dtype, (p, from, n, to, at) => {
+  return strips(x, -1, x.dtype, (p, from, n, to, at) => {
     let mean = 0, variance = 0
     for (let i = from; i < from + n; i++) mean += p[i] / n
     for (let i = from; i < from + n; i++) variance += (p[i] - mean) ** 2 / n
@@ -132,12 +132,12 @@ function layer_norm(x, shape, weight, bias, eps = 1e-5) {
 }
 
 function every(x, axis, keep = false) {
-  const all = rows(x, axis, "bool", (p, from, n, to, at) => { to[at] = p.subarray(from, from + n).every(Boolean) })
+  const all = rows(x, axis, "bool", (row, out) => { out[0] = row.every(Boolean) })
   return keep ? all : squeeze(all, at(axis, x.shape.length))
 }
 // What f makes of the numbers along an axis.
 const along = f => (x, [axis], keep = false) => {
-  const made = rows(x, axis, x.dtype, (p, from, n, to, at) => { to[at] = f(p.subarray(from, from + n)) })
+  const made = rows(x, axis, x.dtype, (row, out) => { out[0] = f(row) })
   return keep ? made : squeeze(made, at(axis, x.shape.length))
 }
 const total = row => row.reduce((a, b) => a + b, 0)
@@ -240,6 +240,7 @@ export const operators = {
   "div.Tensor": div,
   "neg.default": single(a => -a),
   "pow.Scalar": pow,
+  "exp.default": single(Math.exp),
   "sin.default": single(Math.sin),
   "cos.default": single(Math.cos),
   "relu.default": single(a => (a < 0 ? 0 : a)),

@@ -53,10 +53,14 @@ function check(name, axes, x) {
   if (!fits) throw new TypeError(`${name}: got ${x?.shape ?? x}, expected ${axes ?? "a whole number"}`)
 }
 
-// The graph of this name, with its weights if it has any; each is fetched once.
+// The graph of this name, with its weights if it has any; each is fetched once, unless that fails.
 const loaded = new Map()
 export function load(name) {
-  if (!loaded.has(name)) loaded.set(name, fetched(name))
+  if (!loaded.has(name)) {
+    const graph = fetched(name)
+    loaded.set(name, graph)
+    graph.catch(() => loaded.delete(name))
+  }
   return loaded.get(name)
 }
 

@@ -2,7 +2,7 @@
 // that, and what dividing by √d_k changes.
 
 import { h } from "./frame.js"
-import { Tensor } from "./tensor.js"
+import { Tensor, expand } from "./tensor.js"
 import { shown } from "./views.js"
 
 const QUERIES = 32, KEYS = 8, WIDEST = 1024
@@ -17,7 +17,7 @@ const normal = i => Math.sqrt(-2 * Math.log(uniform(i))) * Math.cos(2 * Math.PI 
 let numbers
 function vectors(first, count, width) {
   numbers ??= Float64Array.from({ length: (QUERIES + KEYS) * WIDEST }, (_, i) => normal(2 + 2 * i))
-  return new Tensor(numbers, [1, 1, count, width], "float64", [0, 0, WIDEST, 1], first * WIDEST)
+  return expand(new Tensor(numbers, [count, width], "float64", [WIDEST, 1], first * WIDEST), [1, 1, count, width])
 }
 
 // Narrower vectors are the beginnings of wider ones, and each width is computed once.
@@ -28,10 +28,10 @@ function compute({ power }, graphs) {
 }
 
 function computed(d_k, graphs) {
-  const Q = vectors(0, QUERIES, d_k), K = vectors(QUERIES, KEYS, d_k), V = vectors(QUERIES, KEYS, 1)
+  const Q = vectors(0, QUERIES, d_k), K = vectors(QUERIES, KEYS, d_k)
   const table = x => x.view([QUERIES, KEYS], [KEYS, 1])
   const [plain, scaled] = ["attention_unscaled", "attention"].map(name => {
-    const { values } = graphs[name].run({ Q, K, V }), scores = table(values.scores[0]), weights = table(values.weights[0])
+    const { values } = graphs[name].run({ Q, K, V: K }), scores = table(values.scores[0]), weights = table(values.weights[0])
     const [spread] = graphs.spread.run({ scores }).outputs, [gradient] = graphs.softmax_gradient.run({ weights }).outputs
     return { scores, weights, spread, gradient, root: values.sym_sqrt[0] }
   })
@@ -49,7 +49,7 @@ function listed({ scores, weights, spread, gradient }) {
   const most = Math.max(...counts), steps = counts.map((count, i) => `V${(FLOOR - HIGHEST * count / most).toFixed(2)}H${WIDTH * (i + 1)}`)
   return { scores: rows, weights: weights.list(), spread: spread.list(), gradient: gradient.list(), hill: `M0 ${FLOOR}${steps.join("")}V${FLOOR}Z` }
 }
-const place = score => Math.min(Math.max(score + REACH, 0), 2 * REACH - 0.01)
+const place = score => score + REACH  // none reaches further
 
 // All is drawn once; then only numbers and lengths change.
 const drawn = new WeakMap()
@@ -76,9 +76,9 @@ function draw(view, words) {
   return cards
 }
 
-function bar(cell, number, most, digits) {
-  cell.textContent = shown(number, digits)
-  cell.style.setProperty("--share", (number / most).toFixed(3))
+function bar(cell, number, most) {
+  cell.textContent = shown(number)
+  cell.style.setProperty("--share", number / most)
 }
 
 function render(view, result, { query }, words) {

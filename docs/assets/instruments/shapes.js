@@ -58,8 +58,8 @@ function render(view, result, state, words) {
 
 // An axis, and its name if the source gives it; "..." is all axes in front of the others.
 function named(axes, k, rank) {
-  const name = axes?.at(k - rank)
-  return [h("span", { class: "axis" }, axes && k - rank >= -axes.length && name !== "..." ? `${name} ` : "", h("b", {}), k < rank - 1 ? "," : ""), k < rank - 1 ? " " : ""]
+  const name = axes?.at(k - rank) ?? "...", isLast = k === rank - 1
+  return [h("span", { class: "axis" }, name === "..." ? "" : `${name} `, h("b", {}), isLast ? "" : ","), isLast ? "" : " "]
 }
 
 function says(result, state, words) {

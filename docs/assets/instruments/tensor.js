@@ -133,12 +133,16 @@ export function each(shape, [a, b = a, c = a], visit) {
 
 // What f makes of each row along an axis: it gets where the row begins, its length, and where its
 // own numbers go.
-export function rows(x, axis, dtype, f, keep = false) {
+export function strips(x, axis, dtype, f, keep = false) {
   const { data, offset, shape } = swap(x, axis, -1).packed(), length = shape.at(-1)
   const out = empty(keep ? shape : shape.with(-1, 1), dtype)
   for (let i = 0, n = count(shape.slice(0, -1)); i < n; i++) f(data, offset + i * length, length, out.data, keep ? i * length : i)
   return swap(out, axis, -1)
 }
+
+// The same for those who are in no hurry: f gets the row, and room for its own numbers.
+export const rows = (x, axis, dtype, f, keep = false) => strips(x, axis, dtype, (data, from, n, to, at) =>
+  f(data.subarray(from, from + n), to.subarray(at, keep ? at + n : at + 1)), keep)
 
 export function swap(x, a, b) {
   const shape = x.shape.slice(), strides = x.strides.slice()

@@ -24,3 +24,8 @@ export function grid(caption, list, { rows = [], columns = [], heat = () => 0, m
     sums ? h("td", { class: `sum ${sums.mark(sums.values[i])}` }, shown(sums.values[i], 2)) : null))
   return h("table", { class: "numbers" }, h("caption", {}, caption), h("thead", {}, head), h("tbody", {}, body))
 }
+
+export const inWords = list => list.join(", ").replace(/, ([^,]+)$/, " and $1")
+
+// Numbers as Python writes a list of floats, however deep.
+export const listed = list => (Array.isArray(list) ? `[${list.map(listed).join(", ")}]` : Number.isInteger(list) ? list.toFixed(1) : String(list))

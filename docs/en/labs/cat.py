@@ -6,7 +6,7 @@
 # %% [markdown]
 # # Lab: what does "cat" look at? {#t23-cat}
 #
-# In "the cat sat on the mat", many tutorials say, "cat" looks at "sat" with 0.4 and at "mat" with 0.3. [The numbers are made up](../mistakes/claims.md#m8-invented). This lab asks a model that people use: all-MiniLM-L6-v2, which turns English sentences into vectors for search. It runs in this site's own `EncoderLayer`{.text}, six of them with twelve heads each. You will
+# You may have read it in a tutorial: in "the cat sat on the mat", "cat" looks at "sat" with a weight of 0.4 and at "mat" with 0.3. [Those numbers are made up](../mistakes/claims.md#m8-invented). This lab asks a model that people really use: all-MiniLM-L6-v2, which turns English sentences into vectors for search. It runs in this site's own `EncoderLayer`{.text}, six of them with twelve heads each. You will
 #
 # - put the made-up numbers beside real ones;
 # - see all 72 heads at a glance, and find some with a job that you can name;
@@ -58,7 +58,7 @@ for i, piece in enumerate(pieces):
     print(f"{piece:7}{made_up.get(i, ''):>7}{everyone[i]:11.2f}{single}")
 
 # %% [markdown]
-# Nearly two thirds of what "cat" has to give falls on `[CLS]`{.text}, `everyone[0] == 0.64`, and "sat" and "mat" get no more than the first "the": `everyone[sat] == 0.05`, `everyone[mat] == 0.05`, `everyone[1] == 0.07`. But the mean is over heads that do different things. There is a head that looks at "sat" with more than the made-up 0.4, and one that looks at "mat": `seen[1, 8, cat, sat] == 0.60` and `seen[5, 3, cat, mat] == 0.59`. So is the story right after all, in two heads out of 72? Look at what those heads do elsewhere first.
+# Nearly two thirds of the weight that "cat" gives out falls on `[CLS]`{.text}, `everyone[0] == 0.64`, and "sat" and "mat" get no more than the first "the": `everyone[sat] == 0.05`, `everyone[mat] == 0.05`, `everyone[1] == 0.07`. But the mean is over heads that do different things. There is a head that looks at "sat" with more than the made-up 0.4, and one that looks at "mat": `seen[1, 8, cat, sat] == 0.60` and `seen[5, 3, cat, mat] == 0.59`. So is the story right after all, in two heads out of 72? Look at what those heads do elsewhere first.
 #
 # ## All 72 heads at a glance {#heads}
 #
@@ -70,7 +70,7 @@ layers = [f"L{layer}" for layer in range(1, 7)]
 plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("H", "cat →"))
 
 # %% [markdown]
-# The left column is dark from the second layer to the fifth. In layer 1, H3 is all on "the", the token just before "cat". To learn which heads have a habit, and not just a good day, take 20 sentences and measure, for every word that asks, how much falls on `[CLS]`{.text}, on `[SEP]`{.text}, on the token to the left, on the token to the right, on the word itself, and on the same word elsewhere in the sentence.
+# The left column is dark from the second layer to the fifth. In layer 1, H3 looks only at "the", the token just before "cat". To find out which heads have a habit, and not just a good day, we take 20 sentences and measure, for every word that asks, how much of its weight falls on `[CLS]`{.text}, on `[SEP]`{.text}, on the token to the left, on the token to the right, on the word itself, and on the same word elsewhere in the sentence.
 
 # %%
 sentences = """the cat sat on the mat
@@ -147,13 +147,13 @@ for other in others:
     print({words[i]: round(row[i].item(), 2) for i in top.tolist()}, row[words.index("sat")] < 0.1)
 
 # %% [markdown]
-# With "quickly" or "that" in its place, "sat" gets next to nothing. If you had seen the first sentence only, you'd have found a head for verbs.
+# With "quickly" or "that" in its place, "sat" gets next to nothing. If you had seen only the first sentence, you'd think that you had found a head for verbs.
 #
-# The other habits are weaker. No head spends half of its weight on `[SEP]`{.text} or on repeated words; the most that any head does is `share["[SEP]"].max() == 0.30` and `share["="].max() == 0.33`. Most heads have only one habit on this list: `[CLS]`{.text} gets half of all weight, `share["[CLS]"].mean() == 0.50`.
+# The other habits are weaker. No head spends half of its weight on `[SEP]`{.text} or on repeated words; the most that any head does is `share["[SEP]"].max() == 0.30` and `share["="].max() == 0.33`. Nearly every head looks at `[CLS]`{.text} more than it does anything else on this list: that's the strongest habit of `(torch.stack(list(share.values())).argmax(dim=0) == 0).sum() == 67` heads, and `[CLS]`{.text} gets half of all weight, `share["[CLS]"].mean() == 0.50`.
 #
 # ## What does the sink do? {#sink}
 #
-# A token that collects weight from everywhere is called an attention sink. Why would a model look so much at a token that is the same in every sentence? Softmax has to hand out a whole 1, even if a head finds nothing to look at. It helps to have a place where weight does no harm. So compare how long the values are that each token offers, on average over the heads of a layer:
+# A token that collects weight from everywhere is called an attention sink. Why would a model look so much at a token that's the same in every sentence? The usual explanation is that softmax has to hand out a whole 1, even if a head finds nothing to look at, so it helps to have a place where weight does no harm. Is that so here? Let's compare the norms of the values that each token offers, on average over the heads of a layer:
 
 # %%
 V = [layer.attention.W_v(x) for layer, x in zip(model.layers, states)]
@@ -165,7 +165,7 @@ for layer, row in enumerate(length, start=1):
     print(f"{layer:5}{row[0]:8.2f}{row[1:-1].mean():8.2f}")
 
 # %% [markdown]
-# From the second layer on, the value of `[CLS]`{.text} is short beside a word's: `(length[1:, 0] < length[1:, 1:-1].mean(dim=1) / 9).all()`. Weight that falls there fetches almost nothing. It's how a head says "nothing for me here".
+# From the second layer on, the value of `[CLS]`{.text} is much shorter than a word's: `(length[1:, 0] < length[1:, 1:-1].mean(dim=1) / 9).all()`. So weight that falls there fetches almost nothing, as if the head said "nothing for me here".
 #
 # That can be tested in two ways. Set the value of `[CLS]`{.text} to zero and leave the weights as they are; or cut it, so that nobody may look at it and the weight has to go elsewhere. Then compare the vector of the sentence with the one it had (the cosine of their angle: 1 is the same direction). For comparison, do both with `[SEP]`{.text} and with each word.
 
@@ -205,7 +205,7 @@ print(f"a word    {means[0]:14.3f}{means[1]:11.3f}")
 #
 # ## "bank" beside "river" and beside "money" {#bank}
 #
-# In the table of embeddings, "bank" has one vector. Each layer adds what it fetches from the other words. So take four sentences of each kind, pick out the vector of "bank" after each layer, and compare: within a kind, and across.
+# In the table of embeddings, "bank" has one vector. Each layer adds what it fetches from the other words. To see what that does, we take four sentences of each kind, pick out the vector of "bank" after each layer, and compare these vectors within a kind and across.
 
 # %%
 kinds = {
@@ -246,7 +246,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# At 0, before any attention, only the positions differ: `by_layer["within"][0] - by_layer["across"][0] < 0.02`. After the first layer the two senses have parted, and after the last each "bank" is closer to every "bank" of its kind than to any of the other: `alike[6, within].min() > alike[6, across].max()`. Who fetched it? In L1 H5 "bank" looks hard at "river", but no head looks like that at "money":
+# At 0, before any attention, only the positions differ: `by_layer["within"][0] - by_layer["across"][0] < 0.02`. After the first layer the two senses have parted, and after the last each "bank" is closer to every "bank" of its kind than to any of the other: `alike[6, within].min() > alike[6, across].max()`. Which head fetched the difference? In L1 H5 "bank" looks hard at "river", but no head looks like that at "money":
 
 # %%
 for kind, each in looks.items():
@@ -255,7 +255,7 @@ for kind, each in looks.items():
     print(f"{kind}: {each.mean():.2f}; {', '.join(named)}")
 
 # %% [markdown]
-# The number before the semicolon is the mean of all heads. The sense of "bank" is plain in its vector. In the weights it shows for "river" and hardly for "money", although the vector learned both ([what you can read off weights](../questions/practice.md#q58-meaning)).
+# The number before the semicolon is the mean of all heads. You can clearly tell the sense of "bank" from its vector. From the weights you can tell it for "river" but hardly for "money", although the vector has learned both ([what you can read off weights](../questions/practice.md#q58-meaning)).
 #
 # ## Which heads can go? {#remove}
 #
@@ -315,7 +315,7 @@ after = {n: judge(vectors_without(*order[:n])) for n in range(0, 73, 12)}
 plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("L", "H"), title="1 − cos")
 
 # %% [markdown]
-# This is how far the vectors turn when one head is taken out, on average over the first sentence of each pair. The first five layers hardly notice: `1 - stays.view(6, 12)[:5].min() < 0.01`. In the last layer each head matters several times as much, perhaps because no later layer can make up for it. Now take heads out for good, those that mattered least first:
+# This is how far the vectors turn when one head is taken out, on average over the first sentence of each pair. The first five layers hardly notice: `1 - stays.view(6, 12)[:5].min() < 0.01`. In the last layer every head matters several times as much as the average head before it, `(1 - stays.view(6, 12)[5]).min() > 4 * (1 - stays.view(6, 12)[:5]).mean()`, perhaps because no later layer can make up for it. Now take heads out for good, those that mattered least first:
 
 # %%
 print("heads gone   twins found   twins alike   strangers alike")
@@ -361,7 +361,7 @@ print(f"words of all sentences, correlation of ranks: {agreement:.2f}")
 # ## What to take away {#take-away}
 #
 # - Numbers such as 0.4 on "sat" say nothing until you know the model, the layer and the head; in this model the mean over heads is 0.05.
-# - Half of all weight falls on a sink, whose value is close to zero. It means "nothing for me here".
+# - In this model half of all weight falls on a sink, whose value is small from the second layer on. You can read it as "nothing for me here".
 # - A head with a striking row may have a dull habit, such as looking one to the right. Test it on another sentence.
 # - When you remove something and nothing breaks, check what your test does with everything removed.
 #

@@ -6,7 +6,7 @@
 # %% [markdown]
 # # Lab: what attention costs {#cost}
 #
-# "Attention is quadratic" is only half of the story: what is it that grows like the square? In this lab you measure how memory and time grow with the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
+# "Attention is quadratic" is only half of the story: which of its costs grows like the square? In this lab you measure how memory and time grow with the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
 #
 # - that the memory of the written-out attention grows like $n^2$ and that of the fused kernel like $n$;
 # - that the time of both grows roughly like $n^2$, but not equally fast;
@@ -162,7 +162,7 @@ plot.lines(
 # %% [markdown]
 # Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show. Short sequences spend part of their time on starting up, which pulls the exponent down; tables that no longer fit into the fast memory beside the processor cost the written-out way extra, which pushes it up. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
 #
-# On the longest sequences the written-out way is clearly slower: each step writes a whole table to memory, and the next one reads it back. On shorter ones, how much they differ depends on the machine.
+# On the longest sequences here, the written-out way is clearly slower: each step writes a whole table to memory, and the next one reads it back. On shorter ones, how much they differ depends on the machine.
 #
 # ## Heads {#heads}
 #

@@ -10,10 +10,10 @@
 #
 # - that a model can be badly broken and still answer "Paris";
 # - that some bugs cost almost nothing, and others everything;
-# - why a window works if it keeps the first token, and not without it;
+# - that a window works if it keeps the first token, and fails if it doesn't;
 # - why one text isn't enough to measure a price.
 #
-# The weights have to be on your machine: `python -m headwise.models fetch smollm2`{.text} brings them, 93 MB.
+# You need the weights on your machine: `python -m headwise.models fetch smollm2`{.text} downloads them, 93 MB.
 #
 # ## A real decoder on one page {#decoder}
 #
@@ -79,11 +79,11 @@ sample = torch.tensor([loaded.tokens.encode("The capital of France is Paris.")])
 print((logits_of(sample, 1) - model(sample)).abs().max() < 1e-3)
 
 # %% [markdown]
-# It gives what the library's own model gives, up to rounding.
+# This function gives the same logits as the library's own model, up to rounding.
 #
 # ## The bugs {#bugs}
 #
-# Twelve of them, each in one argument. Where a bug shows only while a model writes, the tokens after the prompt are treated as the bug treats them.
+# There are twelve of them, each in one argument. Some show only while a model writes; for these, we treat the tokens after the prompt the way the bug does.
 
 # %%
 def restarting(length, prompt):
@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is what it pays per token for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost about 10.8.
+# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost about 10.8.
 
 # %%
 texts = [
@@ -180,10 +180,10 @@ for bug, each in price.items():
 # %% [markdown]
 # The second column is the price, on average over the six texts; least and most are the texts that it's lowest and highest for.
 #
-# - **The order of sharing costs everything.** Six of the nine query heads look at the keys of another group, and the model knows less than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
+# - **The order of sharing costs everything.** Six of the nine query heads look at the keys of another group, and the model does worse than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
 # - **The wrong layout of RoPE, and turned values,** raise no error, and they cost something in every single text: `min(price["layout"].min(), price["values"].min()) > 0.2`.
 # - **The scale** costs in either direction, and in every text: `min(price["root d_model"].min(), price["no root"].min()) > 0.5`. Divided too much, the weights are too even; not divided, too much falls on a single key.
-# - **The mean costs next to nothing:** `loss["mean"] < loss["right"] + 0.2`. The vectors inside this model have a mean close to 0, compared with their size, `off_centre < 0.05`, so subtracting it hardly changes them. You'd find that bug by comparing with a reference, not by looking at the loss.
+# - **Subtracting the mean costs next to nothing:** `loss["mean"] < loss["right"] + 0.2`. The vectors inside this model have a mean close to 0, compared with their size, `off_centre < 0.05`, so subtracting it hardly changes them. You'd find that bug by comparing with a reference, not by looking at the loss.
 # - **Not seeing itself** is cheap too, `loss["not itself"] < loss["right"] + 0.5`: what a token is still arrives through the residual connection.
 # - **Seeing the next token** should make the loss fall, as the answer is in sight. In a model that was *trained* with that bug it does. This one never learned what to do with it, and the spread is wide: in some texts it helps, in others it hurts, `price["next"].min() < -1` and `price["next"].max() > 1`. Measured on a single text, this bug could pass for an improvement.
 #
@@ -210,7 +210,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# As long as the first token is in the window, nothing happens; once it has left, the loss jumps. It isn't what the first token says: most heads have learned to put the weight that they have no use for on it, and a softmax has to put it somewhere. Without that place, it falls on words that it was never meant for.
+# As long as the first token is in the window, nothing happens; once it has left, the loss jumps. Most likely that's not because of what the first token says. In [another model](cat.py#sink) we measured it: many heads put the weight that they have no use for on one token, since softmax has to put it somewhere. Without that place, it falls on words that it was never meant for.
 #
 # ## Which of them still say Paris? {#paris}
 #
@@ -234,13 +234,13 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# `answers["right"][0].startswith("Paris")`, and so does the model with RoPE in the wrong layout: `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. A test that would have caught it compares numbers: the logits with those of a reference, or the loss with that of yesterday's code.
+# The right model says Paris, `answers["right"][0].startswith("Paris")`, and so does the one with RoPE in the wrong layout, `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. A test that would have caught it compares numbers: the logits with those of a reference, or the loss with that of yesterday's code.
 #
 # ## Try it {#try}
 #
 # Download the notebook and change one thing:
 #
-# - Put your own text into `texts`{.text}. Expect other losses, but the same bugs among the dearest.
+# - Put your own text into `texts`{.text}. Expect other losses, but the same bugs among the most expensive.
 # - Make the window 32. Expect it to be cheaper, since the first token now leaves it later.
 # - Put several bugs in at once. Don't expect the prices to add up.
 #

@@ -80,7 +80,7 @@ plot.lines(steps, lengths, x_label="n", y_label="sequential steps", zh=chinese)
 #
 # ## Time and length {#time}
 #
-# What is that worth in time? We measure forward and backward, batch 1, width 64, in float32, as you would train. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
+# What does that mean in time? We measure forward and backward, batch 1, width 64, in float32, as you would train. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import math
@@ -135,7 +135,7 @@ plot.lines(
 # %% [markdown]
 # The recurrent networks do small steps one after another: their time grows roughly in proportion to the length. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, and far enough out it falls behind. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
 #
-# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. Its steps are just as sequential, only each of them is far cheaper. So sequential steps aren't time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
+# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. Its steps are just as sequential, only each of them is far cheaper. So the number of sequential steps isn't the time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
 #
 # ## A task for attention: find the marked token {#find}
 #
@@ -240,7 +240,7 @@ plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese
 # %% [markdown]
 # The distances are cut into four parts; the plot shows the mean over the seeds. Attention and the GRU find the token wherever it is, with each of the seeds, so their lines lie on one another: `min(found["attention"].min(), found["GRU"].min()) > 0.95`. How far the LSTM gets in this time depends on the seed. The plain RNN does little better than guessing, which would be one in eight, even if the token is near: `found["RNN"].max() < 0.4`.
 #
-# So "recurrent networks forget" doesn't describe it. With gates they can keep a token for as long as it takes. And the task suits attention: all it has to learn is to look for the mark, and it has every token at hand when the question comes.
+# So "recurrent networks forget" isn't the whole truth: with gates, a network can keep a token from the first place to the last, as the GRU does here. And the task does suit attention: all it has to learn is to look for the mark, and it has every token at hand when the question comes.
 #
 # ## A task for recurrent networks: the latest of several {#latest}
 #
@@ -311,8 +311,8 @@ for kind in widths:
 #
 # ## What to take away {#take-away}
 #
-# - The number of sequential calls grows with the length for every recurrent network, and doesn't grow for attention. What that is worth in time depends on the machine and on the length.
-# - A vanishing gradient at the start is an obstacle, but not the end. Gates overcome it here; the plain RNN does not.
+# - The number of sequential calls grows with the length for every recurrent network, and doesn't grow for attention. How much time that takes depends on the machine and on the length.
+# - A vanishing gradient at the start is an obstacle, but not the end. Here the GRU gets over it with each seed and the LSTM in part; the plain RNN doesn't.
 # - Two small tasks, and no simple ranking: this attention finds a token at any distance, but doesn't carry "which one is later" over to longer sequences. With the plain RNN it's the other way round. The GRU manages both.
 # - Each model has three seeds, is tiny and is trained briefly: enough to refute a slogan, too little to make a new one.
 #

@@ -9,7 +9,7 @@
 #
 # ## Dot products spread with the number of dimensions {#spread}
 #
-# Start with what goes into softmax. Take many random queries and keys, with numbers of mean 0 and variance 1, and compute their dot products, for five values of $d_k$, the number of dimensions. Here they are for three of these.
+# Let's start with the numbers that go into softmax. Take many random queries and keys, with numbers of mean 0 and variance 1, and compute their dot products, for five values of $d_k$, the number of dimensions. Here they are for three of these.
 
 # %%
 import math
@@ -81,7 +81,7 @@ for d_k in lengths:
 plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradient|": "|梯度|"})
 
 # %% [markdown]
-# The unscaled line falls towards 0: the scores receive almost no gradient, so $W_q$ and $W_k$ hardly learn. The scaled line keeps its height.
+# The unscaled line falls towards 0: the scores receive almost no gradient, and it's through the scores that $W_q$ and $W_k$ get theirs. The scaled line keeps its height.
 #
 # ## Try it yourself {#try}
 #

@@ -282,7 +282,13 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}, layer {layer}")
 
 # %% [markdown]
-# You can remove most heads, one at a time, and hardly see a difference: the others know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, more than half of the translations are still right. To switch heads off by hand, go to [the home page](../index.md#home) and press the button below its picture.
+# You can remove most heads, one at a time, and hardly see a difference: the others know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
+#
+# <div class="instrument" data-instrument="translator" data-button="Switch heads off" markdown>
+#
+# ![Where the translator looks while it writes: the last layer's cross-attention, mean over its heads](../figures/gaze.svg)
+#
+# </div>
 #
 # ## Without one part {#ablations}
 #

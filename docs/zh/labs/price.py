@@ -9,11 +9,11 @@
 # [博物馆](../museum.md)里陈列的是能运行的错误代码。这样的错误代价有多大？要看放在什么模型里。这个实验就把它们一个个放进真实的模型 SmolLM2，再测量。你会看到：
 #
 # - 模型可以坏得很厉害，却照样回答 Paris；
-# - 有的错误几乎不花代价，有的让模型全毁；
+# - 有的错误几乎没有代价，有的能让模型彻底失灵；
 # - 窗口只要留住第一个词元就行得通，不留就不行；
 # - 为什么只用一段文本量不出代价。
 #
-# 权重要先放到你的机器上：`python -m headwise.models fetch smollm2`{.text} 会取来，共 93 MB。
+# 权重要先放到你的机器上：`python -m headwise.models fetch smollm2`{.text} 会下载，共 93 MB。
 #
 # ## 一页写完的真实解码器 {#decoder}
 #
@@ -79,7 +79,7 @@ sample = torch.tensor([loaded.tokens.encode("The capital of France is Paris.")])
 print((logits_of(sample, 1) - model(sample)).abs().max() < 1e-3)
 
 # %% [markdown]
-# 它给出的结果与库里的模型一致，只差舍入误差。
+# 这个函数给出的 logits 与库里的模型一致，只差舍入误差。
 #
 # ## 错误 {#bugs}
 #
@@ -180,16 +180,16 @@ for bug, each in price.items():
 # %% [markdown]
 # 第二列就是代价，是六段文本的平均；“最少”和“最多”是代价最低和最高的那段文本。
 #
-# - **共用的次序错了，什么都没了。** 九个查询头里有六个看的是别组的键，模型知道的比均匀乱猜还少：`loss["repeat"] > torch.tensor(model.vocab).log()`。
+# - **共用的次序弄错，模型就彻底失灵了。** 九个查询头里有六个看的是别组的键，模型还不如均匀乱猜：`loss["repeat"] > torch.tensor(model.vocab).log()`。
 # - **RoPE 的排列方式错了，或者连 V 也转了**，都不报错，而每一段文本都要多付：`min(price["layout"].min(), price["values"].min()) > 0.2`。
 # - **缩放**无论偏哪一边都要多付，而且每段文本都是：`min(price["root d_model"].min(), price["no root"].min()) > 0.5`。除得太多，权重太平均；完全不除，权重又太集中在一个键上。
-# - **减去均值几乎不花代价：** `loss["mean"] < loss["right"] + 0.2`。这个模型内部的向量，均值与大小相比接近 0，`off_centre < 0.05`，减掉它几乎没有变化。这样的错误要拿参考实现对比才找得到，光看损失看不出来。
-# - **看不到自己**也很便宜，`loss["not itself"] < loss["right"] + 0.5`：词元自己是什么，还能从残差连接传过来。
-# - **看到下一个词元**，答案就在眼前，损失理应下降。如果模型*训练*时就带着这个错误，确实如此。可这个模型从没学过怎么用它，各段文本相差悬殊：有的变好，有的变坏，`price["next"].min() < -1`，`price["next"].max() > 1`。只用一段文本去量，这个错误可能会被当成改进。
+# - **减去均值，几乎没有代价：** `loss["mean"] < loss["right"] + 0.2`。这个模型内部的向量，均值与大小相比接近 0，`off_centre < 0.05`，减掉它几乎没有变化。这样的错误要拿参考实现对比才找得到，光看损失看不出来。
+# - **看不到自己**，代价也很小，`loss["not itself"] < loss["right"] + 0.5`：词元自己是什么，还能从残差连接传过来。
+# - **看到下一个词元**，答案就在眼前，损失理应下降。如果模型**训练**时就带着这个错误，确实如此。可这个模型从没学过怎么用它，各段文本相差悬殊：有的变好，有的变坏，`price["next"].min() < -1`，`price["next"].max() > 1`。只用一段文本去量，这个错误可能会被当成改进。
 #
 # ## 第一个词元 {#first}
 #
-# 16 个词元的窗口代价很高；15 个再加上第一个词元，看得到的键一样多，却几乎不花代价：`price["window"].mean() > 5 * price["window, first"].mean()`。下面是损失沿着文本的变化，每八个词元算一次平均。
+# 16 个词元的窗口代价很高；15 个再加上第一个词元，看得到的键一样多，却几乎没有代价：`price["window"].mean() > 5 * price["window, first"].mean()`。下面是损失沿着文本的变化，每八个词元算一次平均。
 
 # %%
 parts = {bug: losses[bug].unflatten(1, (5, 8)).mean(dim=(0, 2)) for bug in losses}
@@ -210,7 +210,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# 第一个词元还在窗口里的时候，什么事也没有；它一离开，损失就猛涨。要紧的不是第一个词元的内容：多数头学会了把用不上的权重放在它上面，因为 softmax 总得把权重放到某个地方。没有了这个去处，权重就落到了不该落的词上。
+# 第一个词元还在窗口里的时候，什么事也没有；它一离开，损失就猛涨。要紧的多半不是第一个词元的内容。[另一个模型](cat.py#sink)我们量过：许多头把用不上的权重都放在同一个词元上，因为 softmax 总得把权重放到某个地方。没有了这个去处，权重就落到了不该落的词上。
 #
 # ## 还有哪些会说 Paris？ {#paris}
 #
@@ -234,13 +234,13 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# `answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样：`answers["layout"][0].startswith("Paris")`。如果你只用这一个提示来测试，它就上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。抓得住它的测试要比较数值：拿 logits 跟参考实现比，或者拿损失跟昨天的代码比。
+# 正确的模型会说 Paris，`answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样，`answers["layout"][0].startswith("Paris")`。如果你只用这一个提示来测试，它就上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。抓得住它的测试要比较数值：拿 logits 跟参考实现比，或者拿损失跟昨天的代码比。
 #
 # ## 动手试试 {#try}
 #
 # 下载笔记本，改动一处：
 #
-# - 把你自己的文本放进 `texts`{.text}。损失会变，但最贵的还是那几个错误。
+# - 把你自己的文本放进 `texts`{.text}。损失会变，但代价最高的还是那几个错误。
 # - 把窗口改成 32。代价应该变低，因为第一个词元离开得更晚。
 # - 同时放进几个错误。别指望代价能直接相加。
 #

@@ -1,6 +1,7 @@
 """A query and keys as arrows in the plane, with the shadow that each key throws on the query."""
 
 import math
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -28,6 +29,25 @@ WORDS = {
 }
 
 
+class Compared(NamedTuple):
+    """A query (2,) and keys (n, 2), measured; the feet are where the keys throw their shadows."""
+
+    length: Tensor  # of the query
+    lengths: Tensor
+    dots: Tensor
+    cosines: Tensor
+    feet: Tensor
+
+
+def compare(query: Tensor, keys: Tensor) -> Compared:
+    """How long all of them are, how well each key points along the query, and what that makes."""
+    length, lengths = query.norm(dim=-1), keys.norm(dim=-1)  # (), (key,)
+    dots = (keys * query).sum(dim=-1)  # (key,)
+    cosines = dots / (length * lengths)  # (key,)
+    feet = (dots / length / length).unsqueeze(-1) * query  # (key, 2)
+    return Compared(length, lengths, dots, cosines, feet)
+
+
 @with_twin
 def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
     """The query (2,) and the keys (n, 2) as arrows, each key with its dot product.
@@ -40,12 +60,12 @@ def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
     check_shape("query", query, (2,))
     check_tensor("keys", keys)
     check_shape("keys", keys, ("key", 2))
-    q = [float(number) for number in real_numbers("query", query).tolist()]
-    ends = [[float(n) for n in end] for end in real_numbers("keys", keys).tolist()]
-    lengths = [math.hypot(*end) for end in (q, *ends)]
-    if min(lengths) == 0 or len(ends) > len(HUES):
+    measured = compare(real_numbers("query", query), real_numbers("keys", keys))
+    q, ends, length = query.tolist(), keys.tolist(), measured.length.item()
+    lengths = measured.lengths.tolist()
+    if (shortest := min(length, *lengths)) == 0 or len(ends) > len(HUES):
         raise ValueError(
-            f"keys: got {len(ends)} and a shortest arrow of {min(lengths):g}, "
+            f"keys: got {len(ends)} and a shortest arrow of {shortest:g}, "
             f"expected at most {len(HUES)}, and none of length 0"
         )
     reach = [(0.0, 0.0), (q[0], q[1]), *((end[0], end[1]) for end in ends)]
@@ -58,8 +78,7 @@ def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
 
     sheet = Sheet()
     faint = {"stroke": "currentColor", "stroke_opacity": 0.25}
-    dots = [q[0] * end[0] + q[1] * end[1] for end in ends]
-    feet = [[part * dot / lengths[0] ** 2 for part in q] for dot in dots]
+    dots, feet = measured.dots.tolist(), measured.feet.tolist()
     (x0, y0), (x1, y1) = at(*min(feet)), at(*max(feet))
     sheet.add("path", d=f"M{x0:g} {y0:g} L{x1:g} {y1:g}", **faint)
     sentences = [words["title"]]
@@ -68,15 +87,15 @@ def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
         drop = f"M{tip_x:g} {tip_y:g} L{foot_x:g} {foot_y:g}"
         sheet.add("path", d=drop, stroke=hue, stroke_dasharray="3 3", fill="none")
         sheet.add("circle", cx=foot_x, cy=foot_y, r=2.5, fill=hue)
-        sheet.text(foot_x, foot_y + 12, f"{dot / lengths[0]:g}", SMALL)
+        sheet.text(foot_x, foot_y + 12, f"{dot / length:g}", SMALL)
         sheet.arrow(at(0, 0), (tip_x, tip_y), stroke=hue, stroke_opacity=1, stroke_width=2)
         side = min(max(tip_x, 40.0), WIDTH - 40)
         above = tip_y - 10 if end[1] >= 0 else tip_y + 12
         sheet.text(side, above, words["key"].format(i, f"{dot:g}"), SMALL)
-        cosine = dot / (lengths[0] * lengths[i + 1])
+        cosine = measured.cosines[i].item()
         angle = round(math.degrees(math.acos(max(-1.0, min(1.0, cosine)))))
-        sentences.append(words["told"].format(i, f"{lengths[i + 1]:g}", angle, f"{dot:g}"))
+        sentences.append(words["told"].format(i, f"{lengths[i]:g}", angle, f"{dot:g}"))
     sheet.arrow(at(0, 0), at(*q), stroke_opacity=1, stroke_width=3)
     x, y = at(*q)
-    sheet.text(x, y + 27, words["query"].format(f"{lengths[0]:g}"), SMALL, font_weight=600)
+    sheet.text(x, y + 27, words["query"].format(f"{length:g}"), SMALL, font_weight=600)
     return sheet.figure(words["title"], paragraph(sentences, words), lang)

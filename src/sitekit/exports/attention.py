@@ -10,6 +10,8 @@ from torch.func import functional_call
 
 from headwise import MultiHeadAttention, ParameterHead
 from headwise.attention import attention
+from headwise.by_hand import by_hand
+from headwise.drawing.arrows import compare
 from sitekit.graph_inputs import Floats, Mask, Number
 from sitekit.graphs import Program
 
@@ -68,6 +70,16 @@ PROGRAMS = {
     "attention_masked": Program(
         attention, {"Q": _Q, "K": _K, "V": _V, "mask": Mask("batch", "heads", "query", "key")}
     ),
+    "by_hand": Program(
+        by_hand,
+        {
+            "X": Floats("seq_len", "d_model"),
+            "W_q": Floats("d_model", "d_k", most=1.0),
+            "W_k": Floats("d_model", "d_k", most=1.0),
+            "W_v": Floats("d_model", "d_v", most=1.0),
+        },
+    ),
+    "compare": Program(compare, {"query": Floats(2), "keys": Floats("key", 2)}),
     "head": Program(head, {"x": _X, "W_q": _W, "W_k": _W, "W_v": _W, "W_o": _W}, _HEAD),
     "multi_head": Program(
         multi_head,

@@ -12,6 +12,7 @@ from typing import Any
 from headwise import (
     alibi,
     attention,
+    by_hand,
     cache,
     convert,
     data_parallel,
@@ -47,7 +48,7 @@ MODULES: list[ModuleType] = [
     *(translator_training, variants, diagrams, plot, museum),
 ]
 RIGHT: Table = {**blocks.RIGHT, **stacks.RIGHT, **tools.RIGHT, **pictures.RIGHT}
-MODULES += [cache, rotary, alibi, windows, flex]
+MODULES += [by_hand, cache, rotary, alibi, windows, flex]
 MODULES += [flash, kernels, latent]
 RIGHT |= tiled.RIGHT
 # What these offer is defined in files of their own.
@@ -56,7 +57,7 @@ GATHERED = (diagrams, plot, museum, kernels)
 RECORDS = {"convert.Projection", "museum.Exhibit", "timing.Cost", "trace.Step"} | {
     "transformer.Weights"
 }
-RECORDS |= {"flash.Running"}
+RECORDS |= {"by_hand.Steps", "flash.Running"}
 RECORDS |= {"cache.CachedLayer"}  # a protocol
 MODULES += decoders.MODULES
 RIGHT |= decoders.RIGHT

@@ -5,6 +5,7 @@ import torch
 from headwise import (
     alibi,
     attention,
+    by_hand,
     feed_forward,
     flex,
     heads,
@@ -96,6 +97,11 @@ RIGHT: Table = {
         attention.fused_attention,
         {"Q": X, "K": X, "V": X, "mask": SEEN, "bias": BIAS, "dropout": 0.0, "is_causal": True},
         {"V": {"longer"}, "mask": {"rank+1"}, "bias": {"rank+1", "double", "half"}},
+    ),
+    "by_hand.by_hand": lambda: Call(
+        by_hand.by_hand,
+        {"X": X[0], "W_q": ROWS, "W_k": ROWS, "W_v": ROWS},
+        {"W_v": {"longer"}},
     ),
     "feed_forward.FeedForward": lambda: Call(
         feed_forward.FeedForward,

@@ -60,8 +60,8 @@ def assert_shown(instrument: Instrument, code: str, p: int, k: int) -> None:
     assert_wedges(drawn(instrument, "wedge"), tips["before"], tips["there"], turns)
 
     _, omega, turned, products, score = instrument.table("ω")
-    torch.testing.assert_close(numbers(omega), frequencies(8), atol=6e-4, rtol=0)
-    torch.testing.assert_close(numbers(turned), turns, atol=6e-4, rtol=0)
+    assert omega == ["1", "0.1", "0.01", "0.001"]
+    assert turned == [f"{turn:.4g}" for turn in turns.tolist()]
     torch.testing.assert_close(numbers(products), (here * there).sum(-1), atol=6e-4, rtol=0)
     scores = queries[p : p + LONGEST + 1] @ keys[p]
     torch.testing.assert_close(numbers(score), scores[k : k + 1], atol=6e-4, rtol=0)
@@ -100,6 +100,7 @@ def assert_curve(instrument: Instrument, scores: Tensor, k: int) -> None:
     )
     assert ticks[:3] == [[text, 14, 112 - 25 * int(text)] for text in ("0", "2", "4")]
     assert ticks[3:8] == [[str(at), 20 + 14.4 * at, 122] for at in (0, 5, 10, 15, 20)]
+    assert ticks[8][1:] == [164, 137]
 
 
 def assert_rows(instrument: Instrument, code: str, p: int, k: int) -> None:
@@ -116,48 +117,57 @@ def assert_rows(instrument: Instrument, code: str, p: int, k: int) -> None:
         for path, shade in shades:
             for x, y in re.findall(r"M(\d+) (\d+)h10v4h-10z", path):
                 found[(int(y) - 1) // 4, (int(x) - 28 - 92 * i) // 10] = shade
+        torch.testing.assert_close(found * 20, (found * 20).round())  # in so many shades
         torch.testing.assert_close(found, table, atol=0.0251, rtol=0)
     frames = instrument.panel.locator(".map .frame").evaluate_all(
         "frames => frames.map(frame => ['x', 'y'].map(x => Number(frame.getAttribute(x))))"
     )
     assert frames == [[27, 4 * p], [27 + 92 * (len(tables) - 1), 4 * (p + k)]]
-    labels = instrument.panel.locator(".map text").all_text_contents()
-    assert labels == [str(p), str(p + k)]
+    labels = instrument.panel.locator(".map text").evaluate_all(
+        """texts => texts.map(text => [text.textContent, text.getAttribute("text-anchor"),
+             Number(text.getAttribute("x")), Number(text.getAttribute("y"))])"""
+    )
+    right = frames[1][0] + 1 + 80
+    assert labels == [
+        [str(p), "end", 23, 4 * p + 7],
+        [str(p + k), "start", right + 5, 4 * (p + k) + 7],
+    ]
+    assert instrument.panel.locator(".map").get_attribute("viewBox") == f"0 -3 {right + 28} 289"
 
 
-def test_hands_and_scores_follow_the_controls(open_page: Open) -> None:
-    instrument = visit(open_page, "clock_hands")
-    panel = instrument.panel
+def test_hands_and_scores_follow_the_controls(shown: Instrument) -> None:
+    panel = shown.panel
     position, shift = (panel.get_by_label(text) for text in ("Position p", "Shift k"))
     said = panel.get_by_role("status")
-    assert_shown(instrument, "sine", 7, 3)
-    expect(said).to_contain_text("the four hands turn by 3, 0.3, 0.03, 0.003 radians")
+    assert_shown(shown, "sine", 7, 3)
+    expect(said).to_contain_text("From position 7 to 10 the four hands turn by 3, 0.3, 0.03, 0.003")
     curve = panel.locator(".curve polyline").get_attribute("points")
-    wedges = instrument.table("ω")
+    before = shown.table("ω")
     position.press("End")
-    assert_shown(instrument, "sine", 50, 3)
-    assert instrument.table("ω") == wedges  # the same turn and the same score, wherever it starts
+    assert_shown(shown, "sine", 50, 3)
+    assert shown.table("ω") == before  # the same turn and the same score, wherever it starts
     assert panel.locator(".curve polyline").get_attribute("points") == curve
     shift.press("End")  # more than three rounds of the first hand
-    assert_shown(instrument, "sine", 50, 20)
+    assert_shown(shown, "sine", 50, 20)
 
-    panel.get_by_text("rotary (RoPE)").click()
-    assert_shown(instrument, "rotary", 50, 20)
+    shown.tap(panel.get_by_text("rotary (RoPE)"))
+    assert_shown(shown, "rotary", 50, 20)
     box = position.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
-    instrument.page.mouse.move(box["x"] + box["width"] - 2, middle)
-    instrument.page.mouse.down()
-    instrument.page.mouse.move(box["x"] + 1, middle, steps=3)
-    instrument.page.mouse.up()
+    shown.page.mouse.move(box["x"] + box["width"] - 2, middle)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + 1, middle, steps=3)
+    shown.page.mouse.up()
     shift.press("Home")
-    assert_shown(instrument, "rotary", 0, 0)
+    assert_shown(shown, "rotary", 0, 0)
     for _ in range(4):
         shift.press("ArrowRight")
-    assert_shown(instrument, "rotary", 0, 4)
-    expect(said).to_contain_text("It's highest at distance 3.")
+    assert_shown(shown, "rotary", 0, 4)
+    expect(said).to_contain_text("The key is turned to position 0 and the query to 4.")
+    expect(said).to_contain_text("anywhere else at distance 4. It's highest at distance 3.")
     panel.get_by_role("radio", name="rotary (RoPE)").press("ArrowLeft")
-    assert_shown(instrument, "sine", 0, 4)
+    assert_shown(shown, "sine", 0, 4)
 
 
 def test_chinese_reader_opens_a_shared_state_on_a_phone(open_page: Open) -> None:

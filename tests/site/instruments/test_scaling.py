@@ -3,6 +3,7 @@
 import math
 import re
 
+import pytest
 import torch
 from instrument import Instrument, visit
 from playwright.sync_api import Locator, expect
@@ -61,73 +62,83 @@ def test_gradient_is_that_of_autograd() -> None:
         torch.testing.assert_close(softmax_gradient(scores.softmax(-1)), wanted)
 
 
-def number(text: str) -> float:
-    return float(text.replace("−", "-"))
-
-
 def assert_shown(instrument: Instrument, power: int, query: int) -> None:
     """Both sides show what the library makes of these queries and keys."""
     Q, K = (x[:, : 2**power] for x in vectors())
     dots = Q @ K.T
-    sides = ((".plain", dots, dots.softmax(-1)), (".scaled", dots / 2 ** (power / 2), None))
-    for side, scores, weights in sides:
-        weights = attention(Q, K, K)[1] if weights is None else weights
+    said = instrument.panel.get_by_role("status").inner_text()
+    for side, scores, weights in (
+        (".plain", dots, dots.softmax(-1)),
+        (".scaled", dots / 2 ** (power / 2), attention(Q, K, K)[1]),
+    ):
         card = instrument.panel.locator(side)
-        assert abs(number(card.locator("p b").last.inner_text()) - scores.std()) < 0.051
-        rows = card.locator("tbody tr").evaluate_all(
-            """rows => rows.map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent)
-                 .concat(row.lastChild.style.getPropertyValue('--share')))"""
+        spread = f"{scores.std():.1f}"
+        gradient = jacobians(scores).flatten(1).norm(dim=-1).mean().item()
+        mine = weights[query - 1].tolist()
+        for told in (spread, f"{gradient:.2f}", f"{max(mine):.2f}"):
+            assert told in said
+        assert card.locator("p b").last.inner_text() == spread
+        rows = [
+            [str(j), f"{score:.1f}".replace("-", "−"), f"{weight:.2f}"]
+            for j, (score, weight) in enumerate(zip(scores[query - 1], mine, strict=True), 1)
+        ]
+        rows.append([card.locator("tfoot th").inner_text(), f"{gradient:.2f}"])
+        assert (
+            card.locator("tbody tr, tfoot tr").evaluate_all(
+                "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
+            )
+            == rows
         )
-        shown = torch.tensor([[number(x) for x in row] for row in rows], dtype=scores.dtype)
-        torch.testing.assert_close(shown[:, 0], scores[query - 1], atol=0.051, rtol=0)
-        torch.testing.assert_close(shown[:, 1], weights[query - 1], atol=0.0051, rtol=0)
-        torch.testing.assert_close(shown[:, 2], weights[query - 1], atol=0.0006, rtol=0)
-        gradient = jacobians(scores).flatten(1).norm(dim=-1).mean()
-        cell = card.locator("tfoot td")
-        assert abs(number(cell.inner_text()) - gradient) < 0.0051
-        share = cell.evaluate("cell => cell.style.getPropertyValue('--share')")
-        assert abs(number(share) - gradient / 0.5) < 0.0006
+        shares = card.locator(".bar").evaluate_all(
+            "cells => cells.map(cell => Number(cell.style.getPropertyValue('--share')))"
+        )
+        assert shares == pytest.approx([*mine, gradient / 0.5], abs=1e-5)
         assert_hill(card, scores, query)
 
 
 def assert_hill(card: Locator, scores: Tensor, query: int) -> None:
     """The hill is the histogram of all scores, in bins of 4; the ticks are those of one query."""
-    places = (scores + 130).clamp(0, 259.99)
-    counts = (places / 4).floor().long().flatten().bincount(minlength=65)
+    assert scores.abs().max() < 130
+    counts = ((scores + 130) / 4).floor().long().flatten().bincount(minlength=65)
     hill, ticks = (str(path.get_attribute("d")) for path in card.locator(".hill path").all())
     steps = [(float(y), float(x)) for y, x in re.findall(r"V([\d.]+)H([\d.]+)", hill)]
     assert [x for _, x in steps] == [4.0 * (i + 1) for i in range(65)]
     heights = torch.tensor([(60 - y) / 56 for y, _ in steps])
     torch.testing.assert_close(heights, counts / counts.max(), atol=0.001, rtol=0)
-    at = torch.tensor([float(x) for x in re.findall(r"M([\d.]+) 62v6", ticks)], dtype=scores.dtype)
-    torch.testing.assert_close(at, places[query - 1], atol=0.006, rtol=0)
+    at = [float(x) - 130 for x in re.findall(r"M([\d.]+) 62v6", ticks)]
+    assert at == pytest.approx(scores[query - 1].tolist(), abs=0.006)
 
 
-def test_both_sides_follow_the_sliders(open_page: Open) -> None:
-    instrument = visit(open_page, "scaling")
-    width, query = (instrument.panel.get_by_label(text) for text in ("Width d_k", "Show query"))
-    said = instrument.panel.get_by_role("status")
-    assert_shown(instrument, 6, 1)
+def test_both_sides_follow_the_sliders(shown: Instrument) -> None:
+    width, query = (shown.panel.get_by_label(text) for text in ("Width d_k", "Show query"))
+    said = shown.panel.get_by_role("status")
+    assert_shown(shown, 6, 1)
     width.press("End")
     expect(width).to_have_attribute("aria-valuetext", "1024")
-    assert_shown(instrument, 10, 1)
-    expect(said).to_contain_text("With d_k = 1024, dot products spread by 33.8 (√d_k is 32.0)")
-    expect(said).to_contain_text("the gradient that's left is 0.04")
+    assert_shown(shown, 10, 1)
+    expect(said).to_contain_text(
+        "With d_k = 1024, dot products spread by 33.8 (√d_k is 32.0). The largest weight of query "
+        "1 is 1.00, and the gradient that's left is 0.04. Divided by √d_k, they spread by 1.1; "
+        "the largest weight is 0.35, the gradient 0.37."
+    )
     query.press("End")
     query.press("ArrowLeft")
-    assert_shown(instrument, 10, 31)
+    assert_shown(shown, 10, 31)
     width.press("Home")  # √1 is 1: both sides are the same
-    assert_shown(instrument, 0, 31)
+    assert_shown(shown, 0, 31)
     box = width.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
-    instrument.page.mouse.move(box["x"] + 2, middle)
-    instrument.page.mouse.down()
-    instrument.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=3)
-    instrument.page.mouse.up()
-    assert instrument.state() == {"power": 5, "query": 31}
-    assert_shown(instrument, 5, 31)
+    shown.page.mouse.move(box["x"] + 2, middle)
+    shown.page.mouse.down()
+    shown.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=3)
+    shown.page.mouse.up()
+    assert shown.state() == {"power": 5, "query": 31}
+    assert_shown(shown, 5, 31)
     for _ in range(2):
         width.press("ArrowRight")
-    assert_shown(instrument, 7, 31)
+    assert_shown(shown, 7, 31)
+
+
+def test_chinese_reader_opens_a_shared_state_on_a_phone(open_page: Open) -> None:
     assert_shown(visit(open_page, "scaling", "zh", "scaling=power(3)query(9)", width=375), 3, 9)

@@ -3,7 +3,6 @@
 import inspect
 import re
 
-import pytest
 import torch
 from instrument import Instrument, visit
 from playwright.sync_api import expect
@@ -24,21 +23,17 @@ ROWS = """rows => rows.map(row => [row.querySelector("code").textContent,
   row.querySelector(".made").checkVisibility() ? row.querySelector(".made").textContent : ""])"""
 
 
-# The code of each line, and the shapes that are seen behind it.
+# The code of each line, the shapes that are seen behind it, and how far it is indented.
 ROWS = """rows => rows.map(row => {
-  const made = row.querySelector(".made")
-  return [row.querySelector("code").textContent, made.checkVisibility() ? made.textContent : ""]
+  const made = row.querySelector(".made"), left = one => one.getBoundingClientRect().left
+  return [row.querySelector("code").textContent, made.checkVisibility() ? made.textContent : "",
+    left(row) - left(row.parentElement)]
 })"""
 
 
-@pytest.fixture
-def shown(open_page: Open) -> Instrument:
-    return visit(open_page, "shapes")
-
-
-def read(shown: Instrument) -> list[list[str]]:
-    """Each line of code, and what is written behind it."""
-    found: list[list[str]] = shown.panel.locator(".lines li").evaluate_all(ROWS)
+def read(shown: Instrument) -> list[tuple[str, str, float]]:
+    """Each line of code, what is written behind it, and how far it is indented."""
+    found: list[tuple[str, str, float]] = shown.panel.locator(".lines li").evaluate_all(ROWS)
     return found
 
 
@@ -58,10 +53,11 @@ def assert_shown(shown: Instrument, **sizes: int) -> None:
     known = {**sizes, "query": seq_len, "key": seq_len, "key_len": seq_len}
     known |= {"d_k": heads.size(3), "d_v": heads.size(3), "num_kv_heads": num_heads}
 
-    (call, given), *lines = read(shown)
-    assert call == "mha(query, need_weights=True)" and shapes(given) == [tuple(query.shape)]
+    (*call, left), *lines = read(shown)
+    given = f"query (batch {batch}, seq_len {seq_len}, d_model {d_model})"
+    assert (call, left) == (["mha(query, need_weights=True)", given], 0)
     assert len(lines) == 15
-    for code, made in lines:
+    for code, made, left in lines:
         function, rest = next(
             (name, line.removeprefix(code))
             for name, text in FUNCTIONS.items()
@@ -74,6 +70,7 @@ def assert_shown(shown: Instrument, **sizes: int) -> None:
             steps[function].remove(step)
             wanted.append(step.shape)
         assert shapes(made) == (wanted or [tuple(returned[function])]), code
+        assert left == 20 * run.within(function)[0].depth  # a rem for each call
         # An axis has the name that the source gives it, and the size of that name.
         named = re.findall(r"([a-z_]+) (\d+)", made)
         axes = re.findall(r"[a-z_]+", rest) if rest.startswith("  # (") else []
@@ -105,9 +102,10 @@ def test_every_line_has_the_librarys_shapes_at_any_sizes(shown: Instrument) -> N
 
 def test_sizes_that_changed_are_lit(shown: Instrument) -> None:
     lit = shown.panel.locator(".lines b.changed")
+    shown.set({})
     assert lit.count() == 0
     shown.panel.get_by_label("Tokens").press("ArrowRight")
-    sizes = [size for _, made in read(shown) for shape in shapes(made) for size in shape]
+    sizes = [size for _, made, _ in read(shown) for shape in shapes(made) for size in shape]
     assert lit.all_inner_texts() == ["6"] * sizes.count(6)
     slider = shown.panel.get_by_label("Heads")
     box = slider.bounding_box()
