@@ -201,7 +201,7 @@ means = [sum(by[i] for i in range(1, 7)) / 6 for by in (zeroed, cut)]
 print(f"a word    {means[0]:14.3f}{means[1]:11.3f}")
 
 # %% [markdown]
-# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. Heads that had nothing to fetch now fetch something anyway. So don't read a large weight on a sink as importance of what stands there, and don't throw the sink out of a window either ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
+# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. Heads that had nothing to fetch now fetch something anyway. So don't read a large weight on a sink as importance of what stands there, and if you give a window to a model that was trained without one, don't throw the sink out of it either ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
 #
 # ## "bank" beside "river" and beside "money" {#bank}
 #

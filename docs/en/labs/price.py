@@ -13,7 +13,7 @@
 # - that a window works if it keeps the first token, and fails if it doesn't;
 # - why one text isn't enough to measure a price.
 #
-# You need the weights on your machine: `python -m headwise.models fetch smollm2`{.text} downloads them, 93 MB.
+# It helps to know [RoPE](../questions/practice.md#q44-rope), [shared key heads](../questions/practice.md#q45-gqa) and [the cache](../chapters/transformer.md#cache). And you need the weights on your machine: `python -m headwise.models fetch smollm2`{.text} downloads them, 93 MB.
 #
 # ## A real decoder on one page {#decoder}
 #
@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: 0 would be certainty, and guessing evenly among all tokens would cost about 10.8.
+# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8.
 
 # %%
 texts = [
@@ -178,7 +178,7 @@ for bug, each in price.items():
     print(f"{loss[bug]:5.2f} {each.mean():10.2f} {each.min():7.2f} {each.max():7.2f}  {called[bug]}")
 
 # %% [markdown]
-# The second column is the price, on average over the six texts; least and most are the texts that it's lowest and highest for.
+# The second column is the price, on average over the six texts; least and most give it for the cheapest and for the most expensive text.
 #
 # - **The order of sharing costs everything.** Six of the nine query heads look at the keys of another group, and the model does worse than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
 # - **The wrong layout of RoPE, and turned values,** raise no error, and they cost something in every single text: `min(price["layout"].min(), price["values"].min()) > 0.2`.

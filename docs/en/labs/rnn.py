@@ -11,7 +11,7 @@
 # - how many calls have to run one after another, and how that depends on the length;
 # - how the time grows with the length, on the machine that built this page;
 # - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
-# - how much of the gradient arrives from afar, before training and after it.
+# - how much of the gradient comes back from far away, before training and after it.
 #
 # Each model is trained from three seeds, and you see all three results. The text only says what all three of them show.
 #
@@ -238,7 +238,7 @@ middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
 plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
-# The distances are cut into four parts; the plot shows the mean over the seeds. Attention and the GRU find the token wherever it is, with each of the seeds, so their lines lie on one another: `min(found["attention"].min(), found["GRU"].min()) > 0.95`. How far the LSTM gets in this time depends on the seed. The plain RNN does little better than guessing, which would be one in eight, even if the token is near: `found["RNN"].max() < 0.4`.
+# The distances are cut into four parts; the plot shows the mean over the seeds. Attention and the GRU find the token wherever it is, with each of the seeds, so their lines coincide: `min(found["attention"].min(), found["GRU"].min()) > 0.95`. How far the LSTM gets in this time depends on the seed. The plain RNN does little better than guessing, which would be one in eight, even if the token is near: `found["RNN"].max() < 0.4`.
 #
 # So "recurrent networks forget" isn't the whole truth: with gates, a network can keep a token from the first place to the last, as the GRU does here. And the task does suit attention: all it has to learn is to look for the mark, and it has every token at hand when the question comes.
 #
@@ -307,11 +307,11 @@ for kind in widths:
     print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# The GRU and the LSTM have changed, with each seed: the farthest part is at least a thousand times what it was, `min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`. How could they learn it, with so little to start from? Some of the marks were near the end, and from there a gradient did arrive. A plausible reading: it taught them to keep a marked token, and a token that is kept for a few steps can be kept for many. (The last item of "Try it yourself" tests it.) The plain RNN mostly still gets very little from afar (with one seed it's more, and that one hasn't learned the task either). Attention had the short path from the start.
+# The GRU and the LSTM have changed, with each seed: the farthest part is at least a thousand times what it was, `min((after[kind] / before[kind])[:, -1].min() for kind in ("GRU", "LSTM")) > 1000`. How could they learn it, with so little to start from? Some of the marks were near the end, and from there a gradient did arrive. A plausible reading: it taught them to keep a marked token, and a token that is kept for a few steps can be kept for many. (The last item of "Try it yourself" tests it.) The plain RNN mostly still gets very little from far back (with one seed it's more, and that one hasn't learned the task either). Attention had the short path from the start.
 #
 # ## What to take away {#take-away}
 #
-# - The number of sequential calls grows with the length for every recurrent network, and doesn't grow for attention. How much time that takes depends on the machine and on the length.
+# - Each of these recurrent networks needs more sequential calls, the longer the sequence; attention doesn't. How much time that costs depends on the machine and on the length.
 # - A vanishing gradient at the start is an obstacle, but not the end. Here the GRU gets over it with each seed and the LSTM in part; the plain RNN doesn't.
 # - Two small tasks, and no simple ranking: this attention finds a token at any distance, but doesn't carry "which one is later" over to longer sequences. With the plain RNN it's the other way round. The GRU manages both.
 # - Each model has three seeds, is tiny and is trained briefly: enough to refute a slogan, too little to make a new one.

@@ -87,7 +87,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
-# The words sound like a number long before they are the right one. Short numbers come right first. The hardest are those that Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And if the same digit comes several times in a row, the model has to learn to count.
+# The output sounds like a number long before it's the right one. Short numbers come right first. The hardest are those that Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And if the same digit comes several times in a row, the model has to learn to count.
 #
 # ### To the end {#end}
 
@@ -97,7 +97,7 @@ for step in range(500, 801, 100):
     print(f"{step:5}   {right[-1]:.1%}")
 
 # %% [markdown]
-# The rest is polish. The learning rate has been falling for most of the training; near the end, the steps are so small that the weights settle.
+# From here on, training only polishes. The learning rate has been falling for most of the training; near the end, the steps are so small that the weights settle.
 
 # %%
 for step in range(900, run.steps + 1, 100):

@@ -201,7 +201,7 @@ means = [sum(by[i] for i in range(1, 7)) / 6 for by in (zeroed, cut)]
 print(f"一个词    {means[0]:14.3f}{means[1]:11.3f}")
 
 # %% [markdown]
-# `[CLS]`{.text} 说了什么，几乎无所谓，`zeroed["[CLS]"] > 0.99`；词说了什么，关系大一些。但 `[CLS]`{.text} 在 softmax 里占的那个位置，比这里的什么都要紧：一切掉，向量就偏离了原来的方向，`cut["[CLS]"] == 0.64`。本来没什么可取的头，现在不得不取点什么。所以，注意力汇上的权重大，不等于那里的内容重要；滑动窗口也不该把它丢掉（[留住第一个词元的窗口](../questions/practice.md#q57-sinks)）。
+# `[CLS]`{.text} 说了什么，几乎无所谓，`zeroed["[CLS]"] > 0.99`；词说了什么，关系大一些。但 `[CLS]`{.text} 在 softmax 里占的那个位置，比这里的什么都重要：一切掉，向量就偏离了原来的方向，`cut["[CLS]"] == 0.64`。本来没什么可取的头，现在不得不取点什么。所以，注意力汇上的权重大，不等于那里的内容重要；给训练时没有窗口的模型加滑动窗口，也不该把它丢掉（[留住第一个词元的窗口](../questions/practice.md#q57-sinks)）。
 #
 # ## bank 在 river 旁边，在 money 旁边 {#bank}
 #
@@ -363,13 +363,13 @@ print(f"所有句子里的词，名次的相关系数：{agreement:.2f}")
 # - “对 sat 的权重是 0.4”这样的数，不知道是哪个模型、哪一层、哪个头，就什么也没说；在这个模型里，所有头的平均是 0.05。
 # - 在这个模型里，一半的权重落在注意力汇上，而它的值从第二层起就很小。可以理解成“这里没有我要的”。
 # - 一行权重再引人注目，背后也可能只是个平淡的习惯，比如看右边一个。换个句子试一试。
-# - 拿掉了什么而结果没坏，就看看全拿掉时，你的测验给几分。
+# - 拿掉点什么，结果也没变坏？先全部拿掉试试，看你的测验还给几分。
 #
 # ## 自己试试 {#try}
 #
-# - 把 `sentence` 改成“on the mat sat the cat”。这时 L2 H9 从 cat 看哪里？预计它会没了着落：下一个是 `[SEP]`{.text}。
+# - 把 `sentence` 改成“on the mat sat the cat”。猜一猜，这时 L2 H9 会从 cat 看向哪里？它多半会扑个空：下一个词元是 `[SEP]`{.text}。
 # - 每次只在一层里切掉 `[CLS]`{.text}（像 `vectors_without` 那样自己调用各层）。在哪一层伤得最重？
-# - 比较你自己的句子：`python -m headwise.models.minilm similar "..." "..."`{.text}。nobody came 和 everybody came 比你希望的更接近。
+# - 比较你自己的句子：`python -m headwise.models.minilm similar "..." "..."`{.text}。你会发现，nobody came 和 everybody came 近得让人不放心。
 #
 # ## 接下来 {#next}
 #

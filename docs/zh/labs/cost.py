@@ -182,7 +182,7 @@ for name, costs in heads.items():
     print(*(f"{cost:6.2f}" for cost in costs), "MiB ", called[name])
 
 # %% [markdown]
-# 逐行写出来的，头加倍，峰值也几乎加倍；融合内核则停在原处，`max(heads["fused"]) < 1.1 * min(heads["fused"])`。分成多个头[不增加参数](../chapters/multi_head.md#count)，但如果要保留权重，就不是白来的。
+# 逐行写出来的，头加倍，峰值也几乎加倍；融合内核则停在原处，`max(heads["fused"]) < 1.1 * min(heads["fused"])`。分成多个头[不增加参数](../chapters/multi_head.md#count)，但要是得把权重留下来，就要多占内存了。
 #
 # ## 小结 {#take-away}
 #

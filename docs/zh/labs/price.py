@@ -13,7 +13,7 @@
 # - 窗口只要留住第一个词元就行得通，不留就不行；
 # - 为什么只用一段文本量不出代价。
 #
-# 权重要先放到你的机器上：`python -m headwise.models fetch smollm2`{.text} 会下载，共 93 MB。
+# 最好先了解 [RoPE](../questions/practice.md#q44-rope)、[共用键头](../questions/practice.md#q45-gqa)和[缓存](../chapters/transformer.md#cache)。另外，权重要先放到你的机器上：`python -m headwise.models fetch smollm2`{.text} 会下载，共 93 MB。
 #
 # ## 一页写完的真实解码器 {#decoder}
 #
@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## 各要花多少 {#cost}
 #
-# 六段文本，四段英文，两段中文，都是为这个实验写的，所以模型不可能背过。每段要预测 40 个词元，每个都根据它前面的全部词元；损失是模型因为不知道下一个词元，平均每个词元付出的代价：完全有把握是 0，在所有词元里均匀乱猜约是 10.8。
+# 六段文本，四段英文，两段中文，都是为这个实验写的，所以模型不可能背过。每段要预测 40 个词元，每个都根据它前面的全部词元；损失是模型因为不知道下一个词元，平均每个词元付出的代价：每次都猜对、而且有十足的把握，是 0；在所有词元里均匀乱猜约是 10.8。
 
 # %%
 texts = [
@@ -210,7 +210,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# 第一个词元还在窗口里的时候，什么事也没有；它一离开，损失就猛涨。要紧的多半不是第一个词元的内容。[另一个模型](cat.py#sink)我们量过：许多头把用不上的权重都放在同一个词元上，因为 softmax 总得把权重放到某个地方。没有了这个去处，权重就落到了不该落的词上。
+# 第一个词元还在窗口里的时候，什么事也没有；它一离开，损失就猛涨。重要的多半不是第一个词元的内容。[另一个模型](cat.py#sink)我们量过：许多头把用不上的权重都放在同一个词元上，因为 softmax 总得把权重放到某个地方。没有了这个去处，权重就落到了不该落的词上。
 #
 # ## 还有哪些会说 Paris？ {#paris}
 #
@@ -234,7 +234,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# 正确的模型会说 Paris，`answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样，`answers["layout"][0].startswith("Paris")`。如果你只用这一个提示来测试，它就上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。抓得住它的测试要比较数值：拿 logits 跟参考实现比，或者拿损失跟昨天的代码比。
+# 正确的模型会说 Paris，`answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样，`answers["layout"][0].startswith("Paris")`。要是你只拿这一个提示来测，这个错误就混过去，跟着上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。抓得住它的测试要比较数值：拿 logits 跟参考实现比，或者拿损失跟昨天的代码比。
 #
 # ## 动手试试 {#try}
 #

@@ -87,7 +87,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
-# 译文早早就像个数了，离对还远得很。短的数最先译对。最费时间的是中文和英文分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
+# 译文很快就有了数的样子，可离译对还差得远。短的数最先译对。最费时间的是中文和英文分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
 #
 # ### 学到底 {#end}
 
@@ -97,7 +97,7 @@ for step in range(500, 801, 100):
     print(f"{step:5}   {right[-1]:.1%}")
 
 # %% [markdown]
-# 剩下的是打磨。学习率在大部分时间里都在下降；到了末尾，步子小得让权重安定下来。
+# 剩下的就是慢慢打磨了。学习率在大部分时间里都在下降；到了末尾，步子已经很小，权重也就稳定下来。
 
 # %%
 for step in range(900, run.steps + 1, 100):
