@@ -97,5 +97,6 @@ def arrows(query: Tensor, keys: Tensor, *, lang: str = "en") -> Figure:
         sentences.append(words["told"].format(i, f"{lengths[i]:g}", angle, f"{dot:g}"))
     sheet.arrow(at(0, 0), at(*q), stroke_opacity=1, stroke_width=3)
     x, y = at(*q)
-    sheet.text(x, y + 27, words["query"].format(f"{length:g}"), SMALL, font_weight=600)
+    side = min(max(x, 50.0), WIDTH - 50)
+    sheet.text(side, y + 27, words["query"].format(f"{length:g}"), SMALL, font_weight=600)
     return sheet.figure(words["title"], paragraph(sentences, words), lang)
