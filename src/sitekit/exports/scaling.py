@@ -24,8 +24,8 @@ def softmax_gradient(weights: Tensor) -> Tensor:
     """
     one = torch.eye(weights.size(-1), dtype=weights.dtype)
     jacobian = weights[:, :, None] * (one - weights[:, None, :])  # (query, key, key)
-    mean: Tensor = jacobian.flatten(1).norm(dim=-1).mean(dim=0)
-    return mean
+    norms: Tensor = jacobian.flatten(1).norm(dim=-1)
+    return norms.mean(dim=0)
 
 
 PROGRAMS = {
