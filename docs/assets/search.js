@@ -24,14 +24,14 @@ const PARTICLES = new Set(
 const SMALL = new Set(`
   a about actually after again all also always am an and any anything apply are as at be because
   been before being best better between both but by can cannot come comes could did do does doing
-  don done each either else ever every everything exactly for from get gets getting give
-  gives go goes going good got had happen happens has have having help here how i if in instead
-  into is isn it its just keep know let like made make makes many may me mean meaning means might
-  much must my need needed needs never no not of off on one only or other our out over please put
-  really represent represents s should so some something still t tell than that the their them
-  then there these they thing things this those to too try trying up us use used useful uses using
-  very want wants was way we were what whats when where whether which while who why will with
-  without work working works would wrong you your
+  don done each either else ever every everything exactly for from get gets getting give gives go
+  goes going good got had happen happens has have having help here how i if in instead into is isn
+  it its just keep know let like made make makes many matter matters may me mean meaning means
+  might much must my need needed needs never no not of off on one only or other our out over please
+  possible put really represent represents s should so some something still t tell than that the
+  their them then there these they thing things this those to too try trying up us use used useful
+  uses using very want wants was way we were what whats when where whether which while who why will
+  with without work working works would wrong you your
 `.trim().split(/\s+/))
 
 const HAN = /\p{Script=Han}/u

@@ -139,7 +139,7 @@ recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
-# The same seed gives the same weights on the same kind of processor. Another kind may round the last digit differently, and after a few hundred steps that's a different model, about as good.
+# Don't worry if it says False. You get the same weights from the same seed only on the same kind of processor. Another kind may round the last digit differently, and after a few hundred steps that's a different model, about as good.
 #
 # ## Where it looks {#alignment}
 #
@@ -195,7 +195,7 @@ for character, left in zip(text, hundred, strict=True):
     print(f"without {character}: probability of hundred {left:.2f}")
 
 # %% [markdown]
-# Without 万 most of the probability is gone, `hundred[3] < 0.5`; without any other character it hardly changes, `min(hundred[:3].min(), hundred[4:].min()) > 0.95`. So here the heads look where the result comes from. It doesn't drop to 0, because the encoder has already mixed 万 into the vectors of its neighbours, and the decoder can still read some of it there.
+# Without 万 most of the probability is gone, `hundred[3] < 0.5`; without any other character it hardly changes, `min(hundred[:3].min(), hundred[4:].min()) > 0.95`. So here the heads look where the result comes from. It doesn't drop to 0, perhaps because the encoder has already mixed 万 into the vectors of its neighbours, where the decoder can still read some of it.
 #
 # ## What each head does {#heads}
 #
@@ -282,7 +282,7 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}, layer {layer}")
 
 # %% [markdown]
-# You can remove most heads, one at a time, and hardly see a difference: the others know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
+# You can remove most heads, one at a time, and hardly see a difference: the others seem to know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
 #
 # <div class="instrument" data-instrument="translator" data-button="Switch heads off" markdown>
 #

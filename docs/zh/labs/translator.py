@@ -139,7 +139,7 @@ recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
-# 同样的种子，在同一类处理器上得到同样的权重。换一类处理器，最后一位的舍入可能不同，几百步之后就成了另一个模型，好坏相当。
+# 打印的是 False 也不用担心：同样的种子，只有在同一类处理器上才得到同样的权重。换一类处理器，最后一位的舍入可能不同，几百步之后就成了另一个模型，好坏相当。
 #
 # ## 它在看哪里 {#alignment}
 #
@@ -195,7 +195,7 @@ for character, left in zip(text, hundred, strict=True):
     print(f"遮住“{character}”：hundred 的概率 {left:.2f}")
 
 # %% [markdown]
-# 遮住“万”，概率掉下去一大半，`hundred[3] < 0.5`；遮住别的字，几乎不变，`min(hundred[:3].min(), hundred[4:].min()) > 0.95`。所以在这里，看着哪里，也就取决于哪里。它没有掉到 0，因为编码器已经把“万”混进了旁边几个字的向量里，解码器照样能读到一些。
+# 遮住“万”，概率掉下去一大半，`hundred[3] < 0.5`；遮住别的字，几乎不变，`min(hundred[:3].min(), hundred[4:].min()) > 0.95`。所以在这里，看着哪里，也就取决于哪里。它没有掉到 0，也许是因为编码器已经把“万”混进了旁边几个字的向量里，解码器照样能读到一些。
 #
 # ## 每个头在做什么 {#heads}
 #
@@ -282,7 +282,7 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}，第 {layer} 层")
 
 # %% [markdown]
-# 单独去掉一个头，大多数情况下几乎看不出来：别的头知道得差不多。最后一列就不同了。任何一层没了对原文的注意力，或者第一层没了对已写的词的注意力，解码器就不知所措；编码器的一层没了注意力，倒还有一半以上的译文是对的。下面是本站训练好的模型，亲手关掉几个头试试：哪些数最先出错？
+# 单独去掉一个头，大多数情况下几乎看不出来：别的头似乎知道得差不多。最后一列就不同了。任何一层没了对原文的注意力，或者第一层没了对已写的词的注意力，解码器就不知所措；编码器的一层没了注意力，倒还有一半以上的译文是对的。下面是本站训练好的模型，亲手关掉几个头试试：哪些数最先出错？
 #
 # <div class="instrument" data-instrument="translator" data-button="关掉几个头" markdown>
 #
