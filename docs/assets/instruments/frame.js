@@ -189,6 +189,7 @@ export async function mount(element) {
       delete element.dataset.failed
     } catch (error) {
       state = before
+      update()
       element.dataset.failed = String(error)
       status.textContent = words.failed
     }

@@ -34,9 +34,12 @@ const NUMERAL = new RegExp(`^(?:${GROUP}亿)?(?:${GROUP}万)?${GROUP}$`)
 export function parse(given) {
   const text = given.normalize("NFKC").trim().replaceAll("〇", "零")
   if (!text) return { problem: "empty" }
-  if (/^\d[\d,]*$/.test(text)) return sized(Number(text.replaceAll(",", "")))
-  const strange = [...text].find(one => !CHARACTERS.includes(one) && one !== "两")
-  if (strange) return { problem: "letter", about: strange }
+  if (/^\d[\d,]*$/.test(text)) {
+    const value = BigInt(text.replaceAll(",", ""))  // to say of a large one what it is, to the last digit
+    return sized(value > LARGEST ? value : Number(value))
+  }
+  const strange = [...text].filter(one => !CHARACTERS.includes(one) && one !== "两")
+  if (strange.length) return { problem: "letter", about: strange.find(one => !/\d/.test(one)) ?? strange[0] }
   let spelled = text.replace(/两(?=[百千])|^两(?=[万亿])|(?<=亿)两(?=万)|(?<=亿零)两(?=万)/g, "二")
   if (spelled.includes("两")) return { problem: "two" }
   spelled = spelled.replace(/^一十/, "十")

@@ -109,6 +109,27 @@ def test_made_up_state_is_made_valid(shown: Instrument, name: str) -> None:
                 assert all(control["min"] <= x <= control["max"] for x in numbers)
 
 
+@in_english
+def test_what_cannot_be_computed_leaves_what_was_there(shown: Instrument) -> None:
+    """Nothing is stuck: the next change is followed."""
+    found = shown.element.evaluate(
+        """e => {
+          const { compute } = e.instrument, view = e.querySelector(".view"), before = view.innerHTML
+          const said = () => e.querySelector(".says").textContent
+          e.instrument.compute = () => {
+            e.instrument.compute = compute
+            throw new RangeError("on purpose")
+          }
+          e.set({})
+          const seen = [e.dataset.failed, said(), view.innerHTML === before]
+          e.set({})
+          return [...seen, e.dataset.failed ?? ""]
+        }"""
+    )
+    says = "That could not be computed; you see the last result that could."
+    assert found == ["RangeError: on purpose", says, True, ""]
+
+
 def test_axe_finds_nothing_and_all_fits_a_phone(shown: Instrument, language: str) -> None:
     """Only words differ between the languages, and only colours between the schemes."""
     page, chance = shown.page, random.Random(3)

@@ -114,10 +114,15 @@ def test_numerals_are_read_as_the_library_reads_them(shown: Instrument) -> None:
 BAD = {
     "": "Enter a number",
     "hello": "“h” isn't part of a Chinese numeral",
+    "NaN": "“N” isn't part of a Chinese numeral",
+    "1e30": "“e” isn't part of a Chinese numeral",
+    "-5": "“-” isn't part of a Chinese numeral",
+    "二3": "“3” isn't part of a Chinese numeral",
     "千千": "That isn't a number",
     "十两万": "两 only goes before",
     "一百五": "If you mean 105, write 一百零五",
     "1000000000": "1,000,000,000 is too large",
+    "9" * 30: "999,999,999,999,999,999,999,999 is too large",  # as many as it takes
     "九千亿": "900,000,000,000 is too large",
     "<img src=x>" * 2000: "isn't part of a Chinese numeral",
 }
