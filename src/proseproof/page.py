@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -179,6 +180,15 @@ class Page:
                 code = block.code.removesuffix("\n").split("\n")
                 lines[block.first - 1 : block.first - 1 + len(code)] = code
         return lines
+
+    def drawings(self) -> dict[str, int]:
+        """The drawings that the page shows, by path, and the line of each."""
+        folder = posixpath.dirname(self.path)
+        return {
+            posixpath.normpath(posixpath.join(folder, link.target)): link.line
+            for link in self.links
+            if link.figure and link.target.endswith(".svg") and ":" not in link.target
+        }
 
     def problem(self, line: int, message: str, remedy: str = "", detail: str = "") -> None:
         """Note something wrong with how the page is written."""

@@ -198,14 +198,13 @@ class ProseReader:
                 self.page.problem(line, f"the reference [{name}] is defined nowhere", remedy)
 
     def _figures(self) -> None:
-        """Report a drawing that is not shown, and one that is shown and that no block draws."""
+        """Report a drawing that is not shown, and one that is shown and that no block draws.
+
+        A lab's blocks are cells, which draw where they stand: what it shows besides, a page draws.
+        """
         page, folder = self.page, posixpath.dirname(self.page.path)
         drawn = {path: line for block in page.blocks for line, _, path in block.figures}
-        shown = {
-            posixpath.normpath(posixpath.join(folder, link.target)): link.line
-            for link in page.links
-            if link.figure and link.target.endswith(".svg") and ":" not in link.target
-        }
+        shown = {} if page.is_lab else page.drawings()
         for path in drawn.keys() - shown.keys():
             place = posixpath.relpath(path, folder or ".")
             page.problem(drawn[path], f"{path} is drawn and not shown", f"![caption]({place})")

@@ -70,8 +70,8 @@ class Project:
 
 
 def check_project(project: Project) -> list[Finding]:
-    """What no single page can tell: ids that nobody treats, words that nobody mentions,
-    translations for listings that are gone, entries of the lock and files of the ledger too."""
+    """What no single page can tell: ids that nobody treats, words that nobody mentions, drawings of
+    labs that no page draws, what is left of listings, sections and pages that are gone."""
     settings = project.settings
     pages = [project.page(path) for path in project.paths()]
     found = covered_ids.check_project(settings, pages) if settings.languages else []
@@ -79,6 +79,11 @@ def check_project(project: Project) -> list[Finding]:
     found += listing_words.check(settings, pages)
     found += notation_table.check(project)
     found += project.ledger.check([page.path for page in pages])
+    drawn = {path for page in pages for block in page.blocks for *_, path in block.figures}
+    for page in pages:
+        for path, line in page.drawings().items() if page.is_lab else ():
+            if path not in drawn:
+                found.append(Finding(page.path, line, f"no page draws {path}"))
     known = {place[1] for page in pages if (place := settings.language(page.path))}
     for key in translation_lock.read_lock(settings.root / settings.lock):
         if key.partition("#")[0] not in known:
