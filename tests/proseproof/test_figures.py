@@ -106,13 +106,13 @@ def test_figure_that_no_block_draws_is_caught(drawing: Site, target: str) -> Non
     assert "no block of this page draws docs/" in findings[0].message
 
 
-@pytest.mark.parametrize(("name", "lines"), [("bars", []), ("pie", ["docs/en/y.py:5"])])
+@pytest.mark.parametrize(("name", "lines"), [("bars", []), ("pie", ["docs/en/labs/y.py:5"])])
 def test_lab_shows_what_a_page_draws(drawing: Site, name: str, lines: list[str]) -> None:
-    lab = f"# %% [markdown]\n# # Lab {{#lab}}\n#\n# It shows this.\n# ![Bars](figures/{name}.svg)\n"
+    lab = f"# %% [markdown]\n# # Lab {{#lab}}\n#\n# It shows this.\n# ![Bars](../figures/{name}.svg)\n"
     drawing.write("docs/en/figures/pie.svg", "<svg/>\n")
-    drawing.write("docs/en/y.py", lab)
-    assert drawing.proof("docs/en/y.py").accounted() == []
-    assert [one for one in places(drawing.findings_of_project()) if "y.py" in one] == lines
+    drawing.write("docs/en/labs/y.py", lab)
+    assert drawing.proof("docs/en/labs/y.py").accounted() == []
+    assert [one for one in places(drawing.findings_of_project()) if "labs" in one] == lines
 
 
 @pytest.mark.parametrize(
