@@ -108,7 +108,7 @@ def test_figure_that_no_block_draws_is_caught(drawing: Site, target: str) -> Non
 
 @pytest.mark.parametrize(("name", "lines"), [("bars", []), ("pie", ["docs/en/labs/y.py:5"])])
 def test_lab_shows_what_a_page_draws(drawing: Site, name: str, lines: list[str]) -> None:
-    lab = f"# %% [markdown]\n# # Lab {{#lab}}\n#\n# It shows this.\n# ![Bars](../figures/{name}.svg)\n"
+    lab = f"# %% [markdown]\n# # Lab {{#lab}}\n#\n# Here.\n# ![Bars](../figures/{name}.svg)\n"
     drawing.write("docs/en/figures/pie.svg", "<svg/>\n")
     drawing.write("docs/en/labs/y.py", lab)
     assert drawing.proof("docs/en/labs/y.py").accounted() == []
