@@ -114,14 +114,14 @@ def test_what_cannot_be_computed_leaves_what_was_there(shown: Instrument) -> Non
     """Nothing is stuck: the next change is followed."""
     found = shown.element.evaluate(
         """e => {
-          const { compute } = e.instrument, view = e.querySelector(".view"), before = view.innerHTML
+          const { compute } = e.instrument, view = e.querySelector(".view"), before = view.textContent
           const said = () => e.querySelector(".says").textContent
           e.instrument.compute = () => {
             e.instrument.compute = compute
             throw new RangeError("on purpose")
           }
           e.set({})
-          const seen = [e.dataset.failed, said(), view.innerHTML === before]
+          const seen = [e.dataset.failed, said(), view.textContent === before]
           e.set({})
           return [...seen, e.dataset.failed ?? ""]
         }"""
