@@ -240,6 +240,8 @@ def test_any_number_can_be_changed_and_bad_ones_do_no_harm(shown: Instrument) ->
 def test_keyboard_walks_through_cells_and_tables(shown: Instrument) -> None:
     key = shown.page.keyboard.press
     next_step = shown.panel.get_by_role("button", name="Next step")
+    for name in GIVEN:  # a table is entered at the cell that was visited last
+        cell(shown, name, 0, 0).focus()
     next_step.focus()
     for _ in range(2):
         key("Enter")
