@@ -114,7 +114,8 @@ def test_what_cannot_be_computed_leaves_what_was_there(shown: Instrument) -> Non
     """Nothing is stuck: the next change is followed."""
     found = shown.element.evaluate(
         """e => {
-          const { compute } = e.instrument, view = e.querySelector(".view"), before = view.textContent
+          const { compute } = e.instrument, view = e.querySelector(".view")
+          const before = view.textContent
           const said = () => e.querySelector(".says").textContent
           e.instrument.compute = () => {
             e.instrument.compute = compute
