@@ -41,7 +41,8 @@ class Compared(NamedTuple):
 
 def compare(query: Tensor, keys: Tensor) -> Compared:
     """How long all of them are, how well each key points along the query, and what that makes."""
-    length, lengths = query.norm(dim=-1), keys.norm(dim=-1)  # (), (key,)
+    length = query.norm(dim=-1)
+    lengths = keys.norm(dim=-1)  # (key,)
     dots = (keys * query).sum(dim=-1)  # (key,)
     cosines = dots / (length * lengths)  # (key,)
     feet = (dots / length / length).unsqueeze(-1) * query  # (key, 2)
