@@ -40,7 +40,7 @@ print(words)
 #
 # ## The encoder looks at the source {#encoder}
 #
-# Every character sees every character. A row is a query, and sums to 1. To see the first layer, write 0 instead of 1.
+# Every character sees every character. Each row belongs to a query and sums to 1. To see the first layer, write 0 instead of 1.
 
 # %%
 plot.heatmap(weights.encoder[1][0], list(text))
@@ -73,7 +73,7 @@ plot.heatmap(both, words[1:], list(text), names=names)
 #
 # ## Any sentence, any module {#sentence}
 #
-# The translator knows only numerals. For an ordinary sentence you need a model that was trained on sentences. But you draw any `MultiHeadAttention` in the same way, so here is one that hasn't been trained at all.
+# The translator knows only numerals. For an ordinary sentence you need a model that was trained on sentences. But you can draw any `MultiHeadAttention` in the same way. Here is one that hasn't been trained at all.
 
 # %%
 from torch import nn
@@ -170,7 +170,7 @@ for (kind, layer), even in uniform.items():
     print(f"{row}   {even:6.2f}  {called[kind]}, layer {layer}")
 
 # %% [markdown]
-# The encoder looks all around, the first layer most of all. Cross-attention looks at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three, the second layer is sharper on average than the first; that's one training, and another seed may differ.
+# The encoder's heads spread their weight, most of all in the first layer. Those of cross-attention mostly look at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three attentions, the second layer is sharper on average than the first. But that's a single training, and with another seed it may be different.
 #
 # ## Which heads can be removed? {#remove}
 #
@@ -208,7 +208,7 @@ for kind, layer in uniform:
 # %% [markdown]
 # Half of the 24 heads can go, one at a time, and the model gets at most two numbers wrong: `sum(count >= 498 for count in right.values()) == 12`. (If two are wrong in a sample of 500, the rate among all numbers can still be as high as 1.4%. So "nobody missed it" only means that you don't see it in this sample.) All four heads of the second decoder layer are among them, though they look sharply. But without the head that seemed to do nothing but look at the start token, `500 - right["decoder", 1, 1] == 41` numbers go wrong. Where a head looks on one input doesn't tell you what it does on others.
 #
-# So what if we remove all the heads that nobody missed, together?
+# So what happens if we remove all the heads that nobody missed, together?
 
 # %%
 order = sorted(right, key=right.get, reverse=True)
@@ -277,7 +277,7 @@ for d_k, share in wider.items():
     print(f"{16 * d_k:3} keys, width {d_k:2}: {share:.2f}")
 
 # %% [markdown]
-# With values of four numbers, it happens more and more often as there are more keys; and we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
+# With values of four numbers, it happens more often with many keys than with few, `longer[64] > longer[8]`, although we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
 #
 # **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. They receive the same value and write different words.
 #

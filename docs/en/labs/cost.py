@@ -6,10 +6,10 @@
 # %% [markdown]
 # # Lab: what attention costs {#cost}
 #
-# "Attention is quadratic" is only half of the story: which of its costs grows like the square? In this lab you measure how memory and time grow with the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
+# "Attention is quadratic", people say. But what is? The memory, the time, or both? In this lab you measure how memory and time grow with the length $n$, for the attention that is [written out](../chapters/attention.md#code) and for PyTorch's fused kernel, which gives the same output. You will see
 #
 # - that the memory of the written-out attention grows like $n^2$ and that of the fused kernel like $n$;
-# - that the time of both grows roughly like $n^2$, but not equally fast;
+# - that the time of both grows roughly like $n^2$, though one is faster than the other;
 # - what the number of heads has to do with it.
 #
 # ## How to find an exponent {#exponent}
@@ -122,7 +122,7 @@ print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 #
 # ## Time {#time}
 #
-# Computing the scores block by block doesn't save any multiplications: each query still meets each key. Both take turns in one run, and for each we keep the best of four rounds. The numbers are those of the machine that built this page; yours will differ.
+# Computing the scores block by block doesn't save any multiplications: each query still meets each key. So does it take just as long? Both take turns in one run, and of each we keep the best of four rounds. We read the processor's own time, `time.process_time`, which stops while other programs have the processor. That clock is too coarse for a short sequence, so a round repeats it many times and divides. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import time
@@ -130,17 +130,18 @@ import time
 rounds = {name: [[] for _ in lengths] for name in ways}
 for _ in range(4):
     for i, n in enumerate(lengths):
-        tensors = inputs(n)
+        tensors, times = inputs(n), (lengths[-1] // n) ** 2  # short ones many times in a row
         for name, way in ways.items():
-            begin = time.perf_counter()
-            way(*tensors).sum().backward()
-            rounds[name][i].append(time.perf_counter() - begin)
+            begin = time.process_time()
+            for _ in range(times):
+                way(*tensors).sum().backward()
+            rounds[name][i].append((time.process_time() - begin) / times)
 best = {name: [min(times) for times in many] for name, many in rounds.items()}
 
 # %%
 ratios = [a / b for a, b in zip(best["written out"], best["fused"], strict=True)]
 print("n        ", *(f"{n:7}" for n in lengths))
-print("ratio    ", *(f"{ratio:7.1f}" for ratio in ratios), " written out / fused")
+print("ratio    ", *(f"{ratio:7.1f}" for ratio in ratios), "written out / fused")
 for name, times in best.items():
     local = " ".join(f"{slope:7.2f}" for slope in slopes(times))
     print(f"exponent  {' ' * 7} {local}  {called[name]}, fitted {exponent(times):.2f}")
@@ -160,9 +161,9 @@ plot.lines(
 )
 
 # %% [markdown]
-# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show. Short sequences spend part of their time on starting up, which pulls the exponent down; tables that no longer fit into the fast memory beside the processor cost the written-out way extra, which pushes it up. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
+# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show. Short sequences spend part of their time on starting up, which pulls the exponent down. And once the tables no longer fit into the fast memory beside the processor, the written-out way pays extra, which pushes its exponent up. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
 #
-# On the longest sequences here, the written-out way is clearly slower: each step writes a whole table to memory, and the next one reads it back. On shorter ones, how much they differ depends on the machine.
+# So they don't take equally long. On the longest sequences here, the written-out way is clearly slower: each step writes a whole table to memory, and the next one reads it back. On shorter ones, how much they differ depends on the machine.
 #
 # ## Heads {#heads}
 #
@@ -182,7 +183,7 @@ for name, costs in heads.items():
     print(*(f"{cost:6.2f}" for cost in costs), "MiB ", called[name])
 
 # %% [markdown]
-# Written out, the peak nearly doubles whenever the heads double; for the fused kernel it stays where it was, `max(heads["fused"]) < 1.1 * min(heads["fused"])`. Splitting into heads adds [no parameters](../chapters/multi_head.md#count), but it isn't free if you keep the weights.
+# Written out, the peak nearly doubles whenever the heads double; for the fused kernel it stays where it was, `max(heads["fused"]) < 1.1 * min(heads["fused"])`. Splitting into heads adds [no parameters](../chapters/multi_head.md#count), but if you keep the weights, you pay for each head in memory.
 #
 # ## What to take away {#take-away}
 #

@@ -57,7 +57,7 @@ for (name, start), error in errors.items():
     print(f"from position {start:3} on, error {error:.3f}   {called[name]}")
 
 # %% [markdown]
-# For the sine code, only rounding errors are left, even on positions that the fit has never seen: `max(errors["sine", 0], errors["sine", 200]) < 1e-9`. For random vectors, the matrix is hardly any better than answering with zeros, which would give an error of 1. So with the sine code, a model has to learn "three back" only once; with random vectors, it would have to learn it again at every position.
+# For the sine code, only rounding errors are left, even on positions that the fit has never seen: `max(errors["sine", 0], errors["sine", 200]) < 1e-9`. For random vectors, the matrix is hardly any better than answering with zeros, which would give an error of 1; on the new positions it's even worse. So with the sine code, a model has to learn "three back" only once; with random vectors, it would have to learn it again at every position.
 #
 # ## How alike are two positions? {#similarity}
 #
@@ -227,8 +227,8 @@ plot.lines(
 #
 # - **None**: about one in five on 24 tokens, fewer on 96. Guessing would be one in ten. All that this model can know is which tokens there are, and how often.
 # - **Learned**: nearly always right on 24 tokens; as soon as it reaches rows of its table that training never touched, it guesses.
-# - **Sine**: nearly always right on 24 tokens, `short["sine"].mean(dim=1).min() > 0.95`. Beyond, it falls just as steeply with each seed, `beyond["sine"].max() < 0.4`, though the code is defined everywhere and one rotation would do. What training found works for 24 positions only. It even loses some of the first 24, `inside["sine"].max() < short["sine"].mean(dim=1).min()`, presumably because now there are keys that it never learned to ignore. In the plot it recovers a little around 66, and it does so with each seed: `right["sine"][:, 60:66].mean(dim=1).min() > 0.3`. We don't know why. One guess is that the quickest columns have come round to a position that it knows; but then it should recover earlier, too, and it doesn't.
-# - **Sine, random start**: the best of the four beyond 24, with each seed, though it's not always right. It has met every position, but it has never met a sequence of 96 tokens, in which more keys compete for each query's weight.
+# - **Sine**: nearly always right on 24 tokens, `short["sine"].mean(dim=1).min() > 0.95`. Beyond, it falls just as steeply with each seed, `beyond["sine"].max() < 0.4`, though the code is defined everywhere and one rotation would do. What training found works for 24 positions only. It even loses some of the first 24, `inside["sine"].max() < short["sine"].mean(dim=1).min()`, presumably because now there are keys that it never learned to ignore. (The learned table keeps its first 24. It has such keys, too, but the rows that training never touched are still random vectors, unlike anything that its queries look for.) In the plot it recovers a little around 66, and it does so with each seed: `right["sine"][:, 60:66].mean(dim=1).min() > 0.3`. We don't know why. One guess is that the quickest columns have come round to a position that it knows; but then it should recover earlier, too, and it doesn't.
+# - **Sine, random start**: the best of the four beyond 24, with each seed, though it's not always right. It has met every position, but never a sequence of 96 tokens, in which more keys compete for each query's weight.
 #
 # ## What to take away {#take-away}
 #

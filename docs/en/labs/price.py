@@ -1,5 +1,5 @@
 # ---
-# description: Silent bugs put into a real language model, SmolLM2 – what each costs in loss per token, over six texts, and which of them still know the capital of France.
+# description: Silent bugs put into a real language model, SmolLM2 – what each costs in loss per token, over six texts, and which of the broken models still know the capital of France.
 # varies: true
 # ---
 
@@ -9,7 +9,7 @@
 # [The museum](../museum.md) shows wrong code that runs. How much does such a bug cost? That depends on the model, so in this lab you put each bug into a real one, SmolLM2, and measure. You will see
 #
 # - that a model can be badly broken and still answer "Paris";
-# - that some bugs cost almost nothing, and others everything;
+# - that some bugs cost almost nothing, but others everything;
 # - that a window works if it keeps the first token, and fails if it doesn't;
 # - why one text isn't enough to measure a price.
 #
@@ -17,7 +17,7 @@
 #
 # ## A real decoder on one page {#decoder}
 #
-# SmolLM2 has 30 layers of 9 query heads, which share 3 heads of keys and values. All of its arithmetic fits into one function. Each argument after `prompt`{.text} is one decision that code for such a model has to get right, and its default is the right one. The first `prompt`{.text} tokens are read at once and the others one by one, as when a model writes: for right code that makes no difference, for some bugs it does.
+# SmolLM2 has 30 layers of 9 query heads, which share 3 heads of keys and values. All of its arithmetic fits into one function. Each argument after `prompt`{.text} is one decision that code for such a model has to get right, and its default is the right one. The first `prompt`{.text} tokens are read at once and the others one by one, as when a model writes: for right code that makes no difference, but for some bugs it does.
 
 # %%
 import torch
@@ -189,7 +189,7 @@ for bug, each in price.items():
 #
 # ## The first token {#first}
 #
-# A window of 16 costs a lot, and a window of 15 that also keeps the first token hardly anything, with as many keys in sight: `price["window"].mean() > 5 * price["window, first"].mean()`. Here is the loss along the text, eight tokens at a time.
+# A window of 16 costs a lot. A window of 15 that also keeps the first token shows a query just as many keys, and costs hardly anything: `price["window"].mean() > 5 * price["window, first"].mean()`. Here is the loss along the text, eight tokens at a time.
 
 # %%
 parts = {bug: losses[bug].unflatten(1, (5, 8)).mean(dim=(0, 2)) for bug in losses}
@@ -214,7 +214,7 @@ plot.lines(
 #
 # ## Which of them still say Paris? {#paris}
 #
-# Now ask each broken model to write on from four prompts, greedily, four tokens each. The texts are too short for a window to matter, so the two windows are left out.
+# Now let each broken model continue four prompts, greedily, with four tokens each. The texts are too short for a window to matter, so the two windows are left out.
 
 # %%
 prompts = ["The capital of France is", "The opposite of hot is", "The sun rises in the", "你好，"]
@@ -234,7 +234,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# The right model says Paris, `answers["right"][0].startswith("Paris")`, and so does the one with RoPE in the wrong layout, `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. A test that would have caught it compares numbers: the logits with those of a reference, or the loss with that of yesterday's code.
+# The right model says Paris, `answers["right"][0].startswith("Paris")`, and so does the one with RoPE in the wrong layout, `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. It also happens the other way round: not seeing itself was among the cheapest bugs, but that model can't name the capital, `not answers["not itself"][0].startswith("Paris")`. So neither a prompt nor the loss is enough by itself. A test that catches all of these compares numbers: the logits with those of a reference, text by text.
 #
 # ## Try it {#try}
 #

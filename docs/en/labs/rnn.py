@@ -1,5 +1,5 @@
 # ---
-# description: Recurrent networks and attention side by side – sequential steps, time over length, two tasks with equal parameters, and the gradient before and after training.
+# description: Recurrent networks and attention side by side – sequential steps, time over length, two tasks for models of nearly the same size, and the gradient before and after training.
 # varies: true
 # ---
 
@@ -13,7 +13,7 @@
 # - two tasks, one that suits attention and one that suits recurrent networks, each learned by four models with nearly the same number of parameters: a plain RNN, a GRU and an LSTM, which have [gates](../chapters/rnn.md#gradient), and attention;
 # - how much of the gradient comes back from far away, before training and after it.
 #
-# Each model is trained from three seeds, and you see all three results. The text only says what all three of them show.
+# Each model is trained from three seeds, and you see all three results. The text says only what all three of them show.
 #
 # ## Sequential steps {#steps}
 #
@@ -76,11 +76,11 @@ chinese = {
 plot.lines(steps, lengths, x_label="n", y_label="sequential steps", zh=chinese)
 
 # %% [markdown]
-# You see three straight lines and a flat one. Gates add operations to each token. Attention's count doesn't depend on the length; it includes the projections here.
+# You see three straight lines and a flat one. Gates make a line steeper, because they add operations at each token. Attention's line is flat: its count doesn't depend on the length. It starts rather high, because the projections are counted, too.
 #
 # ## Time and length {#time}
 #
-# What does that mean in time? We measure forward and backward, batch 1, width 64, in float32, as you would train. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. The numbers are those of the machine that built this page; yours will differ.
+# What does that mean in time? We measure forward and backward, batch 1, width 64, in float32, as you would train. The widths are equal but the parameters aren't: biases aside, the RNN has $2d^2$, attention $4d^2$, the LSTM $8d^2$. All contenders take turns in one run, and each keeps its best round. As in [the lab on cost](cost.py#time), we read the processor's own time. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import math
@@ -100,11 +100,12 @@ lengths = [32, 64, 128, 256, 512]
 rounds = {name: [[] for _ in lengths] for name in contenders}
 for _ in range(5):
     for i, n in enumerate(lengths):
-        x = torch.randn(1, n, width, dtype=torch.float32)
+        x, times = torch.randn(1, n, width, dtype=torch.float32), 4096 // n
         for name, model in contenders.items():
-            begin = time.perf_counter()
-            model(x).sum().backward()
-            rounds[name][i].append(time.perf_counter() - begin)
+            begin = time.process_time()
+            for _ in range(times):
+                model(x).sum().backward()
+            rounds[name][i].append((time.process_time() - begin) / times)
 best = {name: [min(times) for times in many] for name, many in rounds.items()}
 
 # %%
@@ -133,7 +134,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# The recurrent networks do small steps one after another: their time grows roughly in proportion to the length. Attention does a few large ones. At first more tokens cost it little; then the square makes itself felt, and far enough out it falls behind. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
+# The recurrent networks do small steps one after another, so their time grows in proportion to the length, or a little less while starting up still takes its share. Attention does a few large steps. At first more tokens cost it little; then the square makes itself felt, and each doubling costs more than the one before. In the first table you can watch the LSTM catch up: in the end, a square overtakes every straight line. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
 #
 # You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. Its steps are just as sequential, only each of them is far cheaper. So the number of sequential steps isn't the time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
 #
@@ -244,7 +245,7 @@ plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese
 #
 # ## A task for recurrent networks: the latest of several {#latest}
 #
-# Now four tokens are marked, and the answer is the **latest** of them. A recurrent network overwrites what it has kept; attention sees four marks at once and has to work out from the positions which is the last. Trained on 20 tokens, tested on 20 and on 40.
+# Now four tokens are marked, and the answer is the **latest** of them. A recurrent network only has to overwrite what it has kept. Attention sees four marks at once, and has to work out from the positions which is the last. We train on 20 tokens, and test on 20 and on 40.
 
 # %%
 n = 20
@@ -261,11 +262,11 @@ for kind, (short, long) in latest.items():
     print(one, "  ", two, "", names[kind])
 
 # %% [markdown]
-# On 20 tokens all four models are right nearly always, with each seed: `min(shares[0].min() for shares in latest.values()) > 0.9`. At twice the length the three recurrent networks go on working, `min(latest[kind][1].min() for kind in ("RNN", "GRU", "LSTM")) > 0.9`, because the work at each token doesn't depend on how many there are. Even the plain RNN does, which didn't learn the first task: here the mark that counts is usually near. This attention has learned which of 20 positions comes later, and that doesn't carry over to 40: `latest["attention"][1].max() < 0.8`. It has a single layer, no feed-forward network, and absolute sine positions; another kind of attention may do better. [The lab on positions](positions.py#longer) shows the same in another task.
+# On 20 tokens all four models are right nearly always, with each seed: `min(shares[0].min() for shares in latest.values()) > 0.9`. At twice the length the three recurrent networks go on working, `min(latest[kind][1].min() for kind in ("RNN", "GRU", "LSTM")) > 0.9`, because the work at each token doesn't depend on how many there are. Even the plain RNN does, although it didn't learn the first task: here the mark that counts is usually near. This attention has learned which of 20 positions comes later, and that doesn't carry over to 40: `latest["attention"][1].max() < 0.8`. It has a single layer, no feed-forward network, and absolute sine positions; another kind of attention may do better. [The lab on positions](positions.py#longer) shows the same in another task.
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, near or far? The norm of the gradient tells us. Training makes all scores larger, and the gradients with them; so take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, near or far? The norm of the gradient tells us. Training makes all scores larger, and the gradients with them, so we take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):
@@ -312,8 +313,8 @@ for kind in widths:
 # ## What to take away {#take-away}
 #
 # - Each of these recurrent networks needs more sequential calls, the longer the sequence; attention doesn't. How much time that costs depends on the machine and on the length.
-# - A vanishing gradient at the start is an obstacle, but not the end. Here the GRU gets over it with each seed and the LSTM in part; the plain RNN doesn't.
-# - Two small tasks, and no simple ranking: this attention finds a token at any distance, but doesn't carry "which one is later" over to longer sequences. With the plain RNN it's the other way round. The GRU manages both.
+# - A vanishing gradient at the start is an obstacle, but not the end. Here the GRU gets over it with each seed, and the LSTM in part, but the plain RNN doesn't.
+# - Two small tasks, and no simple ranking: this attention finds a token at any distance, but doesn't carry "which one is later" over to longer sequences. With the plain RNN it's the other way round, and the GRU manages both.
 # - Each model has three seeds, is tiny and is trained briefly: enough to refute a slogan, too little to make a new one.
 #
 # ## Try it yourself {#try}

@@ -9,7 +9,7 @@
 #
 # ## Dot products spread with the number of dimensions {#spread}
 #
-# Let's start with the numbers that go into softmax. Take many random queries and keys, with numbers of mean 0 and variance 1, and compute their dot products, for five values of $d_k$, the number of dimensions. Here they are for three of these.
+# Let's start with the numbers that go into softmax. Take many random queries and keys, with numbers of mean 0 and variance 1, and compute their dot products, for five values of $d_k$, the number of dimensions. Here are the histograms of three of them.
 
 # %%
 import math
@@ -34,7 +34,7 @@ for d_k in lengths:
     print(f"d_k {d_k:4}   std {spread:5.1f}   std / √d_k {ratio:.2f}")
 
 # %% [markdown]
-# The last column stays close to 1: the standard deviation is $\sqrt{d_k}$. That's where the root comes from. After dividing by $\sqrt{d_k}$, the scores have the same standard deviation for every $d_k$.
+# The last column stays close to 1: the standard deviation is $\sqrt{d_k}$. Why a root? A dot product is a sum with one term for each dimension. Each term has the same variance, and the variances of independent terms add up, so it's the variance that grows like $d_k$; the standard deviation is its root. After dividing by $\sqrt{d_k}$, the scores have the same standard deviation for every $d_k$.
 #
 # ## What softmax makes of it {#softmax}
 #
@@ -81,15 +81,15 @@ for d_k in lengths:
 plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradient|": "|梯度|"})
 
 # %% [markdown]
-# The unscaled line falls towards 0: the scores receive almost no gradient, and it's through the scores that $W_q$ and $W_k$ get theirs. The scaled line keeps its height.
+# The unscaled line falls towards 0. At its right end, less than a tenth of the gradient is left, `slopes["q · k"][-1] < 0.1 * slopes["q · k / √d_k"][-1]`, and it's through the scores that $W_q$ and $W_k$ get theirs. So without the division, the layers with the most dimensions would start out learning the slowest. The scaled line keeps its height.
 #
 # ## Try it yourself {#try}
 #
 # Download the notebook and change one thing at a time:
 #
-# - numbers with variance 4 instead of 1 (`2 * torch.randn(5000, 64)`);
-# - many keys instead of 8;
-# - dividing by $d_k$ instead of $\sqrt{d_k}$: what happens to the weights when there are many dimensions?
+# - Give the numbers of queries and keys a variance of 4 instead of 1, as in `2 * torch.randn(5000, 64)`. Expect the last column of the first table to be four times as large: the root assumes a variance of 1.
+# - Take 512 keys instead of 8. Expect the scaled weights to get smaller, since more keys share them. Unscaled, with many dimensions, a single key still takes most of the weight.
+# - Divide by $d_k$ instead of $\sqrt{d_k}$. Expect the opposite fault: with many dimensions, all eight weights become nearly equal, so the query can't choose.
 #
 # ## Where next {#next}
 #

@@ -87,7 +87,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
-# The output sounds like a number long before it's the right one. Short numbers come right first. The hardest are those that Chinese and English group differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". And if the same digit comes several times in a row, the model has to learn to count.
+# The output sounds like a number long before it's the right one. Of these five, the shortest comes right first: both languages group 一百零五 in the same way. The other four are grouped differently: 一万五千 is neither "one thousand five hundred" nor "ten thousand five" but "fifteen thousand". If the same digit comes several times in a row, the model also has to learn to count. And a translation that's right can go wrong again, because all translations share the same weights, and every step changes them a little.
 #
 # ### To the end {#end}
 
@@ -139,7 +139,7 @@ recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
-# Don't worry if it says False. You get the same weights from the same seed only on the same kind of processor. Another kind may round the last digit differently, and after a few hundred steps that's a different model, about as good.
+# Don't worry if it says False. You get the same weights from the same seed only on the same kind of processor, with the same version of PyTorch. Another may round the last digit differently, and after a few hundred steps that's a different model, about as good.
 #
 # ## Where it looks {#alignment}
 #
@@ -195,7 +195,7 @@ for character, left in zip(text, hundred, strict=True):
     print(f"without {character}: probability of hundred {left:.2f}")
 
 # %% [markdown]
-# Without 万 most of the probability is gone, `hundred[3] < 0.5`; without any other character it hardly changes, `min(hundred[:3].min(), hundred[4:].min()) > 0.95`. So here the heads look where the result comes from. It doesn't drop to 0, perhaps because the encoder has already mixed 万 into the vectors of its neighbours, where the decoder can still read some of it.
+# Without 万 most of the probability is gone, `hundred[3] < 0.5`; without any other character it hardly changes, `min(hundred[:3].min(), hundred[4:].min()) > 0.95`. So here the heads look where the result comes from. The probability doesn't drop to 0, perhaps because the encoder has already mixed 万 into the vectors of its neighbours, where the decoder can still read some of it.
 #
 # ## What each head does {#heads}
 #
@@ -226,7 +226,7 @@ for layer, head, at_digit, at_unit, unit in looks:
 # %% [markdown]
 # In the last layer, heads 2 and 3 look at the digit. Head 4, and head 1 of the first layer, look at the unit behind it, which decides whether 五 becomes "five" or "fifty". A row needn't sum to 1: the last digit has no unit behind it, so the columns are averages over different words.
 #
-# Now the heads that look at their own side, sorted by how far away they look. (The first token may also be the one before; then it's counted again.)
+# Now the heads that look at their own side. Each column is a distance, and the last one is the very first token. (That may also be the one before; then it's counted again.)
 
 # %%
 for name, layers in (("encoder", weights.encoder), ("decoder", weights.decoder)):
@@ -282,7 +282,7 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}, layer {layer}")
 
 # %% [markdown]
-# You can remove most heads, one at a time, and hardly see a difference: the others seem to know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
+# You can remove most heads, one at a time, and hardly see a difference: the others seem to know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, or the decoder's second layer its look at the words so far, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
 #
 # <div class="instrument" data-instrument="translator" data-button="Switch heads off" markdown>
 #
@@ -381,7 +381,7 @@ compare(no_positions)
 show(no_positions)
 
 # %% [markdown]
-# The model knows which characters there are, but not in which order, so it writes the right digits in the wrong places. All three seeds are far behind: `results[no_positions][1].max() < 0.5 < results[untouched][1].min()`.
+# The model knows which characters there are, but not in which order, so it often writes the right digits in the wrong places. All three seeds are far behind: `results[no_positions][1].max() < 0.5 < results[untouched][1].min()`.
 #
 # To undo the scaling, we multiply the queries by the $\sqrt{d_k}$ that the scores are divided by:
 

@@ -1,5 +1,5 @@
 # ---
-# description: 把循环网络和注意力放在一起跑：串行步数，时间怎样随长度增长，参数一样多时的两个任务，以及训练前后的梯度。
+# description: 把循环网络和注意力放在一起跑：串行步数，时间怎样随长度增长，大小相近的模型做两个任务，以及训练前后的梯度。
 # varies: true
 # ---
 
@@ -76,11 +76,11 @@ chinese = {
 plot.lines(steps, lengths, x_label="n", y_label="sequential steps", zh=chinese)
 
 # %% [markdown]
-# 三条斜线，一条平线。门给每个词元添了运算；注意力的次数与长度无关，这里把投影也算上了。
+# 三条斜线，一条平线。有门的更陡，因为每个词元都多了几步运算。注意力是平的，次数与长度无关；起点不低，是因为把投影也算上了。
 #
 # ## 时间与长度 {#time}
 #
-# 换算成时间，能差多少？前向加反向，批次为 1，宽度 64，用平常训练时的 float32。宽度相同，参数却不一样多：RNN 有 $2d^2$ 个，注意力 $4d^2$ 个，LSTM $8d^2$ 个，偏置不算。几个模型在同一次运行里轮流上场，各取最快的一轮。这些数字属于构建本页的机器，换到你的机器上会不同。
+# 换算成时间，能差多少？前向加反向，批次为 1，宽度 64，用平常训练时的 float32。宽度相同，参数却不一样多：RNN 有 $2d^2$ 个，注意力 $4d^2$ 个，LSTM $8d^2$ 个，偏置不算。几个模型在同一次运行里轮流上场，各取最快的一轮。和[开销实验](cost.py#time)里一样，读的是处理器时间。这些数字属于构建本页的机器，换到你的机器上会不同。
 
 # %%
 import math
@@ -100,11 +100,12 @@ lengths = [32, 64, 128, 256, 512]
 rounds = {name: [[] for _ in lengths] for name in contenders}
 for _ in range(5):
     for i, n in enumerate(lengths):
-        x = torch.randn(1, n, width, dtype=torch.float32)
+        x, times = torch.randn(1, n, width, dtype=torch.float32), 4096 // n
         for name, model in contenders.items():
-            begin = time.perf_counter()
-            model(x).sum().backward()
-            rounds[name][i].append(time.perf_counter() - begin)
+            begin = time.process_time()
+            for _ in range(times):
+                model(x).sum().backward()
+            rounds[name][i].append((time.process_time() - begin) / times)
 best = {name: [min(times) for times in many] for name, many in rounds.items()}
 
 # %%
@@ -133,7 +134,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# 循环网络是一小步接一小步：时间大致与长度成正比。注意力只有几大步。起初，多几个词元费不了多少；后来平方就显出来了，长到一定程度，它会落在后面。（最后一张表说明一轮与一轮能差多少：比这还小的差别，不要当真。）
+# 循环网络是一小步接一小步，所以时间与长度成正比；启动还占着一部分时间的时候，涨得慢一点。注意力只有几大步。起初，多几个词元费不了多少；后来平方就显出来了，每次加倍都比上一次更贵。看第一张表就知道，LSTM 正在追上来：到头来，平方总会超过任何一条直线。（最后一张表说明一轮与一轮能差多少：比这还小的差别，不要当真。）
 #
 # 你可能以为 LSTM 最慢，毕竟它每个词元要做的最多。结果却不是：在 CPU 上，PyTorch 把 float32 的 LSTM 交给 oneDNN 库，一次调用就走完整个序列；RNN 和 GRU 没有这样的待遇，换成 float64，LSTM 也没有。步子照样串行，只是每一步便宜了许多。所以串行步数不等于时间：一个核的时候，要看实现得好不好；只有能同时做许多事的硬件（多核、GPU），串行步数才成为上限。
 #
@@ -244,7 +245,7 @@ plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese
 #
 # ## 适合循环网络的任务：几个里最后的那个 {#latest}
 #
-# 现在有四个词元做了记号，要答的是**最后**一个。循环网络只要把记着的改掉就行；注意力却同时看见四个记号，得凭位置判断哪个在最后。用 20 个词元训练，在 20 个和 40 个上测。
+# 现在有四个词元做了记号，要答的是**最后**一个。循环网络只要把记着的改掉就行。注意力却同时看见四个记号，得凭位置判断哪个在最后。我们用 20 个词元训练，在 20 个和 40 个上测。
 
 # %%
 n = 20

@@ -87,7 +87,7 @@ for i, n in enumerate(five):
         print(f"{step:6}   {verdict}   {said}")
 
 # %% [markdown]
-# 译文很快就有了数的样子，可离译对还差得远。短的数最先译对。最费时间的是中文和英文分组不同的地方：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。还有，同一个数字连着出现时，得数清楚有几个。
+# 译文很快就有了数的样子，可离译对还差得远。五个数里，最先译对的是位数最少的：“一百零五”在两种语言里分组一样。其余四个就不一样了：“一万五千”不是 one thousand five hundred，也不是 ten thousand five，而是 fifteen thousand。同一个数字连着出现时，还得学会数清楚有几个。而且，译对了的也可能又译错，因为所有的译文共用一套权重，每一步训练都会改动它一点。
 #
 # ### 学到底 {#end}
 
@@ -139,7 +139,7 @@ recipe = json.loads(translator.CHECKPOINT.with_suffix(".json").read_text())
 print(fingerprint(run.model) == recipe["sha256"])
 
 # %% [markdown]
-# 打印的是 False 也不用担心：同样的种子，只有在同一类处理器上才得到同样的权重。换一类处理器，最后一位的舍入可能不同，几百步之后就成了另一个模型，好坏相当。
+# 打印的是 False 也不用担心：同样的种子，只有在同一类处理器上、用同一个版本的 PyTorch，才得到同样的权重。换一个，最后一位的舍入可能不同，几百步之后就成了另一个模型，好坏相当。
 #
 # ## 它在看哪里 {#alignment}
 #
@@ -195,7 +195,7 @@ for character, left in zip(text, hundred, strict=True):
     print(f"遮住“{character}”：hundred 的概率 {left:.2f}")
 
 # %% [markdown]
-# 遮住“万”，概率掉下去一大半，`hundred[3] < 0.5`；遮住别的字，几乎不变，`min(hundred[:3].min(), hundred[4:].min()) > 0.95`。所以在这里，看着哪里，也就取决于哪里。它没有掉到 0，也许是因为编码器已经把“万”混进了旁边几个字的向量里，解码器照样能读到一些。
+# 遮住“万”，概率掉下去一大半，`hundred[3] < 0.5`；遮住别的字，几乎不变，`min(hundred[:3].min(), hundred[4:].min()) > 0.95`。所以在这里，头看着哪里，结果就取决于哪里。概率没有掉到 0，也许是因为编码器已经把“万”混进了旁边几个字的向量里，解码器照样能读到一些。
 #
 # ## 每个头在做什么 {#heads}
 #
@@ -226,7 +226,7 @@ for layer, head, at_digit, at_unit, unit in looks:
 # %% [markdown]
 # 最后一层的第 2、3 个头看数字。第 4 个头，还有第一层的第 1 个头，看数字后面的单位：“五”该写成 five 还是 fifty，要到那里去读。一行加起来不必是 1：最后一个数字后面没有单位，几列是对不同的词取的平均。
 #
-# 再看那些只看自己这一边的头，按看得远近来分。（第一个词元也可能恰好是前一个，那就重复算了。）
+# 再看那些只看自己这一边的头。每一列是一个距离，最后一列是句首的词元。（第一个词元也可能恰好是前一个，那就重复算了。）
 
 # %%
 for name, layers in (("编码器", weights.encoder), ("解码器", weights.decoder)):
@@ -282,7 +282,7 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}，第 {layer} 层")
 
 # %% [markdown]
-# 单独去掉一个头，大多数情况下几乎看不出来：别的头似乎知道得差不多。最后一列就不同了。任何一层没了对原文的注意力，或者第一层没了对已写的词的注意力，解码器就不知所措；编码器的一层没了注意力，倒还有一半以上的译文是对的。下面是本站训练好的模型，亲手关掉几个头试试：哪些数最先出错？
+# 单独去掉一个头，大多数情况下几乎看不出来：别的头似乎知道得差不多。最后一列就不同了。任何一层没了对原文的注意力，或者第一层没了对已写的词的注意力，解码器就不知所措；编码器的一层没了注意力，或者解码器第二层没了对已写的词的注意力，倒还有一半以上的译文是对的。下面是本站训练好的模型，亲手关掉几个头试试：哪些数最先出错？
 #
 # <div class="instrument" data-instrument="translator" data-button="关掉几个头" markdown>
 #
@@ -381,7 +381,7 @@ compare(no_positions)
 show(no_positions)
 
 # %% [markdown]
-# 模型知道有哪些字，不知道它们的顺序，于是写出对的数字，放在错的位置上。三个种子都远远落后：`results[no_positions][1].max() < 0.5 < results[untouched][1].min()`。
+# 模型知道有哪些字，不知道它们的顺序，于是常常写出对的数字，却放在错的位置上。三个种子都远远落后：`results[no_positions][1].max() < 0.5 < results[untouched][1].min()`。
 #
 # 去掉缩放：分数要除以 $\sqrt{d_k}$，就先把查询放大同样的倍数。
 
