@@ -328,7 +328,11 @@ class Site:
         if language in self.glossaries:
             known.add(self.glossaries[language])
         data = search_index.index(plugin.search_index.entries, language, known)
-        self.indexes[Path(config.site_dir, prefix, "search", "search_index.json")] = data
+        home = Path(config.site_dir, prefix)
+        self.indexes[home / search_index.SECTIONS] = data
+        self.indexes[home / "search" / "search_index.json"] = search_index.for_theme(
+            language, prefix
+        )
 
     @event_priority(50)  # before static-i18n starts to build the next language inside its own
     def _language_done(self, *, config: MkDocsConfig) -> None:
