@@ -26,7 +26,15 @@ from proseproof.page import Page
 from proseproof.page_reader import read
 
 LANGUAGES = ("zh", "en")
-NAV = re.findall(r"^ *- (chapters/\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+PARTS = {  # the anchors on reading.md, and the chapters below their name in the navigation
+    anchor: re.findall(r"- (chapters/\w+\.md)\n", section)
+    for anchor, section in zip(
+        ("new", "today"),
+        re.findall(r"^  - \S+:\n((?: +- chapters/\w+\.md\n)+)", (ROOT / "mkdocs.yml").read_text(), re.M),
+        strict=True,
+    )
+}
+NAV = [chapter for part in PARTS.values() for chapter in part]
 # What is explained in words, and not by the chapter that is called so or quotes it first.
 HOMES = {
     "headwise.trace": "reading.md",  # for whoever looks for a mistake; all chapters come after
@@ -34,6 +42,7 @@ HOMES = {
     "headwise.models.minilm": "chapters/attention.md",  # what it is; a lab looks at its heads
     "headwise.convert": "chapters/single_head.md",  # from one to the other; pytorch.md quotes it
     "headwise.cache": "chapters/masks.md",  # while decoding
+    "headwise.models.smollm2": "labs/price.py",  # which has all of it on one page
 }
 
 
@@ -185,14 +194,15 @@ def test_chapter_leads_to_the_one_after_it(chapter: str, after: str) -> None:
         assert after in linked(page, chapter, line), f"{page.path}:{line}"
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_path_for_new_readers_is_the_order_of_the_chapters(language: str) -> None:
+def test_path_through_a_part_is_the_order_of_its_chapters(language: str, part: str) -> None:
     page = read(ROOT, f"docs/{language}/reading.md")
     lines = [one.line for one in page.headings]
-    first = next(one.line for one in page.headings if one.anchor == "new")
+    first = next(one.line for one in page.headings if one.anchor == part)
     last = min(line for line in lines if line > first)
     named = [link.target for link in page.links if first < link.line < last]
-    assert [one.partition("#")[0] for one in named] == NAV
+    assert [one.partition("#")[0] for one in named] == PARTS[part]
 
 
 # A made-up book of two chapters, of which the second explains masks.
