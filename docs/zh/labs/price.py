@@ -173,7 +173,7 @@ for block in model.blocks[:10]:
 off_centre = (x.mean(-1).abs() / x.square().mean(-1).sqrt()).mean().item()
 
 # %%
-print(" 损失       多付    最少    最多")
+print(" 损失       代价    最少    最多")
 for bug, each in price.items():
     print(f"{loss[bug]:5.2f} {each.mean():10.2f} {each.min():7.2f} {each.max():7.2f}  {called[bug]}")
 
@@ -182,10 +182,11 @@ for bug, each in price.items():
 #
 # - **共用的次序弄错，模型就彻底失灵了。** 九个查询头里有六个看的是别组的键，模型还不如均匀乱猜：`loss["repeat"] > torch.tensor(model.vocab).log()`。
 # - **RoPE 的排列方式错了，或者连 V 也转了**，都不报错，而每一段文本都要多付：`min(price["layout"].min(), price["values"].min()) > 0.2`。
+# - **只在往下写时出错**，每一段文本也都要多付，尽管提示读得没错：`min(price["restart"].min(), price["first key"].min()) > 0.5`。这样的错误有两种：一种让新词元都站在第一个位置上，一种让它只看得到第一个键。
 # - **缩放**无论偏哪一边都要多付，而且每段文本都是：`min(price["root d_model"].min(), price["no root"].min()) > 0.5`。除得太多，权重太平均；完全不除，权重又太集中在一个键上。
 # - **减去均值，几乎没有代价：** `loss["mean"] < loss["right"] + 0.2`。这个模型内部的向量，均值与大小相比接近 0，`off_centre < 0.05`，减掉它几乎没有变化。这样的错误要拿参考实现对比才找得到，光看损失看不出来。
 # - **看不到自己**，代价也很小，`loss["not itself"] < loss["right"] + 0.5`：词元自己是什么，还能从残差连接传过来。
-# - **看到下一个词元**，答案就在眼前，损失理应下降。如果模型**训练**时就带着这个错误，确实如此。可这个模型从没学过怎么用它，各段文本相差悬殊：有的变好，有的变坏，`price["next"].min() < -1`，`price["next"].max() > 1`。只用一段文本去量，这个错误可能会被当成改进。
+# - **看到下一个词元**，答案就在眼前，损失理应下降。如果模型**训练**时就带着这个错误，确实如此，[翻译器](translator.py#ablations)就是例子。可这个模型从没学过怎么用它，各段文本相差悬殊：有的变好，有的变坏，`price["next"].min() < -1`，`price["next"].max() > 1`。只用一段文本去量，这个错误可能会被当成改进。
 #
 # ## 第一个词元 {#first}
 #
@@ -240,7 +241,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
 #
 # 下载笔记本，改动一处：
 #
-# - 把你自己的文本放进 `texts`{.text}。损失会变，但代价最高的还是那几个错误。
+# - 把你自己的文本放进 `texts`{.text}，至少要有 41 个词元。损失会变，但代价最高的还是那几个错误。
 # - 把窗口改成 32。代价应该变低，因为第一个词元离开得更晚。
 # - 同时放进几个错误。别指望代价能直接相加。
 #
