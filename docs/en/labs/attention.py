@@ -170,7 +170,7 @@ for (kind, layer), even in uniform.items():
     print(f"{row}   {even:6.2f}  {called[kind]}, layer {layer}")
 
 # %% [markdown]
-# The encoder's heads spread their weight, most of all in the first layer. Those of cross-attention mostly look at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three attentions, the second layer is sharper on average than the first. But that's a single training, and with another seed it may be different.
+# The last column is what you'd get if the weights were spread evenly. The encoder's heads spread theirs widely, most of all in the first layer. Those of cross-attention mostly look at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three attentions, the second layer is sharper on average than the first. But that's a single training, and with another seed it may be different.
 #
 # ## Which heads can be removed? {#remove}
 #
@@ -277,9 +277,9 @@ for d_k, share in wider.items():
     print(f"{16 * d_k:3} keys, width {d_k:2}: {share:.2f}")
 
 # %% [markdown]
-# With values of four numbers, it happens more often with many keys than with few, `longer[64] > longer[8]`, although we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
+# With values of four numbers, it happens more often with many keys than with few, `longer[64] > longer[8]`, and these are lower bounds, because we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
 #
-# **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. They receive the same value and write different words.
+# **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. From this head they receive nearly the same value, and they write different words.
 #
 # You can measure what depends on a character: hide it from the decoder, and see how far the probability of the written word drops. On the left are the weights $w$, averaged over the eight heads; on the right is the drop $\Delta P$.
 
