@@ -36,7 +36,7 @@ words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
-# `need_weights=True` returns three lists with one tensor per layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`.
+# `need_weights=True` returns three lists with one tensor per layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`, with the axes (text, head, query, key).
 #
 # ## The encoder looks at the source {#encoder}
 #
@@ -313,9 +313,9 @@ plot.heatmap(
 )
 
 # %% [markdown]
-# The largest numbers agree, but compare the smaller ones. The query that writes "hundred" looks at 二 about as much as the query that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hide 二, and next to nothing happens to "hundred"; hide 十, and hardly anything is left of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
+# For the words, the largest numbers agree, but compare the smaller ones. The query that writes "hundred" looks at 二 about as much as the query that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hide 二, and next to nothing happens to "hundred"; hide 十, and hardly anything is left of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
 #
-# Here is the same for a hundred numbers, sorted by weight:
+# Here is the same for a hundred numbers. A pair is a written word and a character of the source. The pairs are sorted by weight, and the columns on the right say for which share of them the probability hardly drops, and for which it drops a lot:
 
 # %%
 pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]

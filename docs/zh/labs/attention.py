@@ -36,7 +36,7 @@ words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
-# 写上 `need_weights=True`，就会得到三个列表，每层一个张量：`weights.encoder`、`weights.decoder`，以及交叉注意力的 `weights.memory`。每个张量里，一个头占一张表：`weights.encoder[0].shape == (1, 4, 5, 5)`。
+# 写上 `need_weights=True`，就会得到三个列表，每层一个张量：`weights.encoder`、`weights.decoder`，以及交叉注意力的 `weights.memory`。每个张量里，一个头占一张表：`weights.encoder[0].shape == (1, 4, 5, 5)`，轴依次是（文本，头，查询，键）。
 #
 # ## 编码器看原文 {#encoder}
 #
@@ -313,16 +313,16 @@ plot.heatmap(
 )
 
 # %% [markdown]
-# 最大的那些数是一致的，但请比较小一些的。写 hundred 的查询看“二”，写 thirty 的查询看“十”，两者差不多：`weight[1, 0] == 0.22`，`weight[2, 3] == 0.25`。遮住“二”，hundred 不受影响；遮住“十”，thirty 就几乎没了：`drop[1, 0] < 0.001`，`drop[2, 3] > 0.99`。而结束这个数的那一行，看得最多的是“五”，`weight[4, 4] == 0.46`，却并不需要它：`drop[4, 4] < 0.001`。
+# 对写出的词来说，最大的那些数是一致的，但请比较小一些的。写 hundred 的查询看“二”，写 thirty 的查询看“十”，两者差不多：`weight[1, 0] == 0.22`，`weight[2, 3] == 0.25`。遮住“二”，hundred 几乎不受影响；遮住“十”，thirty 就几乎没了：`drop[1, 0] < 0.001`，`drop[2, 3] > 0.99`。而结束这个数的那一行，看得最多的是“五”，`weight[4, 4] == 0.46`，却并不需要它：`drop[4, 4] < 0.001`。
 #
-# 换成一百个数，按权重分组：
+# 换成一百个数。写出的词与原文的字，两两配成对，按权重分组；右边的列是每一组里，概率几乎不降的占多少，降了很多的占多少：
 
 # %%
 pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]
 weight_of, drop_of = torch.cat(pairs, dim=1)
 
 # %%
-print("权重         对数   下降不到 0.01    下降 0.5 以上")
+print("权重       多少对   下降不到 0.01    下降 0.5 以上")
 for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
     here = drop_of[(weight_of >= low) & (weight_of < high)]
     none, much = (here < 0.01).double().mean(), (here > 0.5).double().mean()
