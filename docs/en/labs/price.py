@@ -83,7 +83,7 @@ print((logits_of(sample, 1) - model(sample)).abs().max() < 1e-3)
 #
 # ## The bugs {#bugs}
 #
-# There are twelve of them, each in one argument. Some show only while a model writes; for these, we treat the tokens after the prompt the way the bug does.
+# There are twelve of them, each in one argument. (The window that keeps the first token isn't really a bug; it's there for comparison.) Some show only while a model writes; for these, we treat the tokens after the prompt the way the bug does.
 
 # %%
 def restarting(length, prompt):
@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8.
+# We use six texts, four in English and two in Chinese. They were written for this lab, so the model can't have learned them by heart. In each text it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8.
 
 # %%
 texts = [

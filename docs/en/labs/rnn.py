@@ -136,7 +136,7 @@ plot.lines(
 # %% [markdown]
 # The recurrent networks do small steps one after another, so their time grows in proportion to the length, or less, as long as starting up still takes its share. Attention does a few large steps. At first more tokens cost it little; then the square makes itself felt, and each doubling costs more than the one before. In the first table you can watch the LSTM catch up: in the end, a square overtakes every straight line. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
 #
-# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. Its steps are just as sequential, only each of them is far cheaper. So the number of sequential steps isn't the time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
+# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. The steps of this LSTM are just as sequential, but each of them is far cheaper. So the number of sequential steps isn't the time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
 #
 # ## A task for attention: find the marked token {#find}
 #
@@ -193,7 +193,7 @@ for kind, size in sizes.items():
     print(f"{size} parameters", names[kind])
 
 # %% [markdown]
-# Three sequences of six. A marked token is shown as 8 plus its value, so it's easy to spot; next to it are the wanted value and its distance from the end.
+# You see three sequences of six tokens. A marked token is shown as 8 plus its value, so it's easy to spot. Behind the sequences are the wanted values, and their distances from the end.
 
 # %%
 seeds = (0, 1, 2)
