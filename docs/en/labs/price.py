@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# We use six texts, four in English and two in Chinese. They were written for this lab, so the model can't have learned them by heart. In each text it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8.
+# We use six texts, four in English and two in Chinese. They were written for this lab, so the model can't have learned them by heart. In each text it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8. Before you look: which bug do you expect to cost the most, and which the least?
 
 # %%
 texts = [

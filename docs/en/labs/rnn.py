@@ -140,7 +140,7 @@ plot.lines(
 #
 # ## A task for attention: find the marked token {#find}
 #
-# Now let them learn. In a sequence of random tokens, from 0 to 7, one is marked, anywhere; at the end, the model has to name it. There are four models, with widths chosen so that all have nearly the same number of parameters:
+# Now let them learn. In a sequence of random tokens, from 0 to 7, one is marked, anywhere; at the end, the model has to name it. There are four models, with widths chosen so that all have nearly the same number of parameters. Which of them would you bet on?
 
 # %%
 import torch.nn.functional as F

@@ -292,7 +292,7 @@ for (name, layer), row in shares.items():
 #
 # ## Without one part {#ablations}
 #
-# What are the causal mask, the positions, the scaling and the residual connections good for? Let's train without each of them. A single training proves little, so we train each from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 120 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it isn't causal.
+# What are the causal mask, the positions, the scaling and the residual connections good for? Guess which of them the model can best do without. Then let's train without each. A single training proves little, so we train each from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 120 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it isn't causal.
 
 # %%
 import torch.nn.functional as F
