@@ -67,7 +67,7 @@ for i, piece in enumerate(pieces):
 # %%
 heads = [f"H{head}" for head in range(1, 13)]
 layers = [f"L{layer}" for layer in range(1, 7)]
-plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("H", "cat →"))
+plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("head", "cat →"))
 
 # %% [markdown]
 # The left column is dark from the second layer to the fifth. In layer 1, H3 looks only at "the", the token just before "cat". To find out which heads have a habit, and not just a good day, we take 20 sentences and measure, for every word that asks, how much of its weight falls on `[CLS]`{.text}, on `[SEP]`{.text}, on the token to the left, on the token to the right, on the word itself, and on the same word elsewhere in the sentence.
@@ -312,7 +312,7 @@ order = [every[i] for i in stays.argsort(descending=True).tolist()]
 after = {n: judge(vectors_without(*order[:n])) for n in range(0, 73, 12)}
 
 # %%
-plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("L", "H"), title="1 − cos")
+plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("layer", "head"), title="1 − cos")
 
 # %% [markdown]
 # This is how far the vectors turn when one head is taken out, on average over the first sentence of each pair. The first five layers hardly notice: `1 - stays.view(6, 12)[:5].min() < 0.01`. In the last layer every head matters several times as much as the average head before it, `(1 - stays.view(6, 12)[5]).min() > 4 * (1 - stays.view(6, 12)[:5]).mean()`, perhaps because no later layer can make up for it. Now take heads out for good, those that mattered least first:

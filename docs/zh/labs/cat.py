@@ -67,7 +67,7 @@ for i, piece in enumerate(pieces):
 # %%
 heads = [f"H{head}" for head in range(1, 13)]
 layers = [f"L{layer}" for layer in range(1, 7)]
-plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("H", "cat →"))
+plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("头", "cat →"))
 
 # %% [markdown]
 # 从第二层到第五层，左边那一列颜色都深。第一层的 H3 全看着 the，也就是 cat 前面的那个词元。要知道哪些头真有习惯，而不是碰巧一次，就拿 20 个句子来量：每个词发问时，有多少权重落在 `[CLS]`{.text}、落在 `[SEP]`{.text}、落在左边的词元、落在右边的词元、落在自己、落在句中别处的同一个词上。
@@ -312,7 +312,7 @@ order = [every[i] for i in stays.argsort(descending=True).tolist()]
 after = {n: judge(vectors_without(*order[:n])) for n in range(0, 73, 12)}
 
 # %%
-plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("L", "H"), title="1 − cos")
+plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("层", "头"), title="1 − cos")
 
 # %% [markdown]
 # 这张图是拿掉一个头之后，向量转过了多少，取每对的第一句来平均。前五层几乎没有感觉：`1 - stays.view(6, 12)[:5].min() < 0.01`。最后一层的每个头，都比前面的头平均要紧好几倍，`(1 - stays.view(6, 12)[5]).min() > 4 * (1 - stays.view(6, 12)[:5]).mean()`，也许是因为后面没有层可以弥补了。现在把头真的一个个拿掉，最不要紧的先走：
