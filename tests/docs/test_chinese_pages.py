@@ -47,6 +47,7 @@ EXCEPTIONS = {
     "post pre Post Pre": "of post-LN and pre-LN, as the glossary has them",
     "bos eos pad": "the tokens that begin, end and fill up a sentence",
     "The cat sat mat dog": "words of example sentences",
+    "top": "of top-k and top-p, as everybody calls them",
     "shows hides": "of 'True shows' and '1 hides', which the museum's functions take",
     "Add Norm": "of Add & Norm, as the paper and everybody calls it",
     "scores weights out": "what the code of attention calls its tensors, and so do diagrams",
@@ -55,6 +56,7 @@ ALLOWED = {word for words in EXCEPTIONS for word in words.split()}
 
 # Pages whose outputs are not the page's own words, with the reason.
 QUOTING = {
+    "docs/zh/chapters/bpe.md": "byte pairs are learned from English texts, too",
     "docs/zh/labs/price.py": "a model writes on from prompts, most of them English",
     "docs/zh/proseproof.md": "the block picks lines out of what proseproof reports",
 }

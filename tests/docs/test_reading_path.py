@@ -43,6 +43,7 @@ HOMES = {
     "headwise.convert": "chapters/single_head.md",  # from one to the other; pytorch.md quotes it
     "headwise.cache": "chapters/masks.md",  # while decoding
     "headwise.latent": "chapters/cache.md",  # beside the other ways to save
+    "headwise.beam_search": "chapters/choosing.md",  # the last way to choose
     "headwise.models.smollm2": "labs/price.py",  # which has all of it on one page
 }
 
@@ -117,6 +118,8 @@ def uses(root: Path, page: Page) -> Iterator[Use]:
     own = {name for block in page.blocks if block.language == "python" for name in assigned(block)}
     for span in page.spans:
         name = re.split(r"\W", span.text, maxsplit=1)[0]
+        if re.match(r"\w+=(?!=)", span.text):
+            continue  # an argument, whatever else is called so
         if name in NAMES and name not in own and span.mark != "wrong":
             yield Use(span.line, NAMES[name], name)
 
