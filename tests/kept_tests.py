@@ -62,7 +62,8 @@ def _machine() -> str:
     said = subprocess.run([fonts], capture_output=True, text=True).stdout if fonts else ""
     seen = [kept_proofs._environment(), *sorted(said.splitlines())]
     if browser:
-        seen += [str(browser), str(Path(browser).stat())]
+        stat = Path(browser).stat()  # not when it was last read
+        seen += [str(browser), str(stat.st_size), str(stat.st_mtime_ns)]
     return "\n".join(seen)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import kept_tests
 import warm_python
 from kept_tests import LIBRARY, digest, read
 
@@ -208,6 +209,20 @@ def test_after_damage_everything_runs_and_it_is_said(project: Project) -> None:
     assert project.run() == ALL
     assert "tests: all run anew, as tests.json was damaged" in project.said
     assert project.run() == set()
+
+
+def test_a_browser_that_was_merely_started_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\n")
+    monkeypatch.setattr("sitekit.chromium_for_tests.find", lambda: browser)
+    before = browser.stat()
+    described = kept_tests._machine.__wrapped__()
+    os.utime(browser, ns=(before.st_atime_ns + 10**9, before.st_mtime_ns))
+    assert kept_tests._machine.__wrapped__() == described
+    os.utime(browser, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    assert kept_tests._machine.__wrapped__() != described
 
 
 def test_another_machine_tests_for_itself(

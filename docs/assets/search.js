@@ -393,13 +393,23 @@ function marked(text, wanted) {
   return { html: inside(0, text.length), snippet, words }
 }
 
+// The sections are fetched at the first question: most pages are read without one. The theme asks for
+// nothing at all, too, when a page has loaded.
 let setup, index
-addEventListener("message", ({ data: { type, data } }) => {
+const load = () => fetch(new URL(setup.sections, location))
+  .then(answer => answer.ok ? answer.json() : Promise.reject(answer.status))
+  .then(sections => new Index(sections))
+
+const LOST = { zh: "搜索没有加载成功，请再试一次。", en: "The search didn't load; please try again." }
+const sorry = () => [[{ location: "", title: LOST[setup.language], text: "", score: 1, terms: {} }]]
+
+addEventListener("message", async ({ data: { type, data } }) => {
   if (type === SETUP) {
-    setup = data
+    setup = data.config
     postMessage({ type: READY })
   } else if (type === QUERY) {
-    index ??= new Index(setup) // at the first question: most pages are read without one
-    postMessage({ type: RESULT, data: { items: index.search(data) } })
+    const found = data && await (index ??= load().catch(() => index = undefined))
+    const items = !data ? [] : found ? found.search(data) : sorry()
+    postMessage({ type: RESULT, data: { items } })
   }
 })

@@ -11,8 +11,8 @@ from headwise.windows import distances
 def slopes(num_heads: int, *, device: torch.device | str | None = None) -> Tensor:
     """How much each head loses from one position to the next, (num_heads,), in double precision.
 
-    For 8 heads 1/2, 1/4, … 1/256; for another power of two as many of such numbers, evenly spaced
-    between the same ends. For other numbers of heads, those of the next lower power of two, and
+    For 8 heads 1/2, 1/4, … 1/256; for another power of two, 2 ** (-8 / num_heads) and its powers,
+    down to the same 1/256. For other numbers of heads, those of the next lower power of two, and
     then every other one of the next higher, as in the paper's own code.
     """
     check_widths(num_heads=num_heads)

@@ -36,10 +36,10 @@ def attention(
     """
     check_attention(Q, K, V, mask, bias, dropout)
     dtype, d_k = Q.dtype, Q.size(-1)
-    # Scores soon pass 65504, where float16 ends: half precision is computed in single.
+    # Scores can pass 65504, where float16 ends: half precision is computed in single.
     Q, K, V = (x.to(torch.promote_types(dtype, torch.float32)) for x in (Q, K, V))
 
-    # Q is divided, and not the product: these are fewer numbers, and the product stays smaller.
+    # Q is divided, and not the product: fewer numbers in a long text, and a smaller product.
     scores = (Q / math.sqrt(d_k)) @ K.transpose(-2, -1)  # (..., query, key)
     if bias is not None:
         scores = scores + bias.to(scores.dtype)

@@ -27,7 +27,7 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., d_model), every vector about as long as √d_model before the scale: same shape."""
         check_vectors("x", x, self.d_model, self)
-        # In half precision the square of 256 is already infinite, so squares are taken in single.
+        # In float16 the square of 256 is already infinite, so squares are taken in single.
         wide = x.float() if x.dtype in HALVES else x
         mean_square = (wide * wide).mean(dim=-1, keepdim=True)  # (..., 1)
         normal = wide * torch.rsqrt(mean_square + self.eps)

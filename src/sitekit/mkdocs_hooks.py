@@ -27,6 +27,7 @@ from sitekit import (
     badge,
     formulas,
     glossary,
+    inline_code,
     inline_figures,
     instruments,
     lab_pages,
@@ -272,6 +273,7 @@ class Site:
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         language = page.file.src_uri.partition("/")[0]
         html = inline_figures.inline(html, Path(config.docs_dir, language))
+        html = inline_code.keep_words(html)
         html, characters = formulas.draw(html)
         self.characters |= characters
         page.meta["formulas"] = bool(characters)
@@ -328,7 +330,11 @@ class Site:
         if language in self.glossaries:
             known.add(self.glossaries[language])
         data = search_index.index(plugin.search_index.entries, language, known)
-        self.indexes[Path(config.site_dir, prefix, "search", "search_index.json")] = data
+        home = Path(config.site_dir, prefix)
+        self.indexes[home / search_index.SECTIONS] = data
+        self.indexes[home / "search" / "search_index.json"] = search_index.for_theme(
+            language, prefix
+        )
 
     @event_priority(50)  # before static-i18n starts to build the next language inside its own
     def _language_done(self, *, config: MkDocsConfig) -> None:

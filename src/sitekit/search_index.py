@@ -55,6 +55,9 @@ def _typed(latex: str) -> str:
     return re.sub(r"\\[A-Za-z]+|[\\{}]", "", latex)
 
 
+SECTIONS = "search/sections.json"
+
+
 def with_own_worker(page: str) -> str:
     """The theme's page, with our search behind its search box."""
     return _THEIRS.sub(_OURS, page, count=1)
@@ -116,9 +119,18 @@ def index(entries: Sequence[Mapping[str, Any]], language: str, words: Words) -> 
                 _section(entry, location) | {k: ", ".join(v) for k, v in aliases.items() if v}
             )
     meanings = {"same": [*words.same, *_translations(docs)], "vague": words.vague}
+    return _json({"config": meanings, "docs": docs})
+
+
+def for_theme(language: str, prefix: str) -> str:
+    """What the theme fetches with every page: no sections, but where our worker finds them."""
     # The theme itself marks the words found on the page that a result leads to, cut at spaces.
-    config = {"lang": ["en"], "separator": r"\s+", "pipeline": []} | meanings
-    data = {"config": config, "docs": docs}
+    theirs = {"lang": ["en"], "separator": r"\s+", "pipeline": []}
+    ours = {"language": language, "sections": f"../{prefix}{SECTIONS}"}
+    return _json({"config": theirs | ours, "docs": []})
+
+
+def _json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 

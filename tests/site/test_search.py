@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from reader import Reader
 
-from sitekit.search_index import Words
+from sitekit.search_index import SECTIONS, Words
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUERIES = {
@@ -86,15 +86,44 @@ def test_enter_leads_to_the_section_and_marks_the_words(
     expect(page.locator("article mark[data-md-highlight]").first).to_be_visible()
 
 
+def test_sections_are_fetched_for_who_searches_and_again_if_they_did_not_come(
+    browser: Browser, address: str
+) -> None:
+    reader = Reader(browser, address, search=True)
+    asked, lost = [], True
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        route.abort() if lost else route.continue_()
+
+    reader.page.context.route(f"**/{SECTIONS}", answer)
+    page = reader.open(HOME["en"])
+    page.wait_for_load_state("networkidle")
+    assert asked == []
+    page.locator(".md-search__input").click()
+    expect(page.locator(".md-search-result__meta")).to_have_text("Type to start searching")
+    page.locator(".md-search__input").press_sequentially("mas")
+    first = page.locator(".md-search-result__list h1, .md-search-result__list h2").first
+    expect(first).to_have_text("The search didn't load; please try again.")
+    lost = False
+    page.locator(".md-search__input").press_sequentially("k")
+    expect(first).to_contain_text("mask")
+    asked.clear()
+    page.locator(".md-search__input").press_sequentially("s")
+    expect(first).to_contain_text("asks")
+    assert asked == []
+    reader.page.context.close()
+
+
 def test_search_knows_other_words_for_sections_that_exist(site: Path) -> None:
     for folder in ("", "en/"):
-        index = json.loads((site / folder / "search/search_index.json").read_text("utf-8"))
+        index = json.loads((site / folder / SECTIONS).read_text("utf-8"))
         sections = {entry["location"] for entry in index["docs"]}
         assert set(Words.load(DOCS / "search.toml").sections) <= sections
 
 
 def test_search_results_show_no_notebook_prompts(site: Path) -> None:
-    for index in ("search/search_index.json", "en/search/search_index.json"):
+    for index in (SECTIONS, f"en/{SECTIONS}"):
         text = (site / index).read_text(encoding="utf-8")
         assert json.loads(text)["docs"]
         assert "In [" not in text and "<svg" not in text

@@ -15,13 +15,13 @@ from headwise.museum.exhibit import Exhibit
 
 
 def cool_after_softmax(logits: Tensor, temperature: float) -> Tensor:
-    """Meant to make likely tokens likelier, where the temperature is below 1."""
+    """Meant to make likely tokens likelier when the temperature is below 1."""
     probabilities = logits.softmax(-1) / temperature
     return probabilities / probabilities.sum(-1, keepdim=True)  # (batch, vocab)
 
 
 def cool_before_softmax(logits: Tensor, temperature: float) -> Tensor:
-    """Right: the logits are divided, and softmax makes odds of what is left."""
+    """Right: divides the logits, and softmax turns the result into probabilities."""
     return (logits / temperature).softmax(-1)  # (batch, vocab)
 
 
@@ -45,7 +45,7 @@ def temperature_changes_the_odds(probabilities: Callable[[Tensor, float], Any]) 
 
 
 def keep_below_top_p(logits: Tensor, top_p: float) -> Tensor:
-    """Meant to keep the likeliest tokens, as many as it takes to have top_p of the probability."""
+    """Meant to keep the likeliest tokens, until together they have top_p of the probability."""
     probabilities, order = logits.softmax(-1).sort(dim=-1, descending=True)
     kept = probabilities.cumsum(-1) <= top_p
     kept[:, 0] = True  # at least one
@@ -55,7 +55,7 @@ def keep_below_top_p(logits: Tensor, top_p: float) -> Tensor:
 
 
 def keep_up_to_top_p(logits: Tensor, top_p: float) -> Tensor:
-    """Right: a token stays if those before it have not reached the line, so one crosses it."""
+    """Right: a token stays as long as those before it have not reached the line."""
     probabilities, order = logits.softmax(-1).sort(dim=-1, descending=True)
     kept = probabilities.cumsum(-1) - probabilities < top_p
     probabilities = probabilities * kept

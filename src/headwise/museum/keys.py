@@ -15,13 +15,13 @@ from headwise.museum.exhibit import Exhibit
 
 
 def share_by_repeat(K: Tensor, num_heads: int) -> Tensor:
-    """Meant to give every head of queries its head of keys, where several share one."""
+    """Meant to give each query head its key head, when several share one."""
     group = num_heads // K.size(1)
     return K.repeat(1, group, 1, 1)  # (batch, num_heads, key, d_k)
 
 
 def share_by_repeat_interleave(K: Tensor, num_heads: int) -> Tensor:
-    """Right: a, a, b, b: heads that follow each other share."""
+    """Right: a, a, b, b: neighbouring heads share a key head."""
     group = num_heads // K.size(1)
     return K.repeat_interleave(group, dim=1)  # (batch, num_heads, key, d_k)
 
@@ -42,12 +42,12 @@ def every_group_reads_its_own_keys(share: Callable[[Tensor, int], Any]) -> None:
 
 
 def causal_from_the_first_key(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
-    """Meant to let each query see what came before it, in the cache and beside it."""
+    """Meant to let each query see everything before it, cached or new."""
     return F.scaled_dot_product_attention(Q, K, V, is_causal=True)
 
 
 def causal_to_the_last_key(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
-    """Right: the last query stands at the last key, whatever lies in the cache."""
+    """Right: lines up the last query with the last key, however many keys are cached."""
     seq_len, key_len = Q.size(-2), K.size(-2)
     visible = torch.ones(seq_len, key_len, dtype=torch.bool).tril(key_len - seq_len)
     return F.scaled_dot_product_attention(Q, K, V, visible)
@@ -78,14 +78,14 @@ def last_query_sees_every_key(attend: Callable[[Tensor, Tensor, Tensor], Any]) -
 
 
 def window_and_one_more(seq_len: int, window: int) -> Tensor:
-    """Meant to show a query so many keys, itself included."""
+    """Meant to show each query as many keys as the window, its own included."""
     places = torch.arange(seq_len)
     distance = places[:, None] - places
     return (distance >= 0) & (distance <= window)  # (seq_len, seq_len)
 
 
 def window_with_itself(seq_len: int, window: int) -> Tensor:
-    """Right: the query itself is the first of them."""
+    """Right: the query's own key is one of them."""
     places = torch.arange(seq_len)
     distance = places[:, None] - places
     return (distance >= 0) & (distance < window)  # (seq_len, seq_len)
@@ -122,7 +122,7 @@ def run_without_rescaling(scores: Tensor, V: Tensor) -> Tensor:
 
 
 def run_with_rescaling(scores: Tensor, V: Tensor) -> Tensor:
-    """Right: when the maximum rises, all that was summed against the old one shrinks."""
+    """Right: when the maximum rises, it scales down what was summed under the old one."""
     highest = torch.full((scores.size(0), 1), -math.inf)
     total, gathered = torch.zeros(scores.size(0), 1), torch.zeros(scores.size(0), V.size(1))
     for tile, values in zip(torch.split(scores, 4, dim=1), torch.split(V, 4), strict=True):

@@ -21,7 +21,7 @@ def rms_norm_as_it_comes(x: Tensor) -> Tensor:
 
 
 def rms_norm_in_single(x: Tensor) -> Tensor:
-    """Right: squares in single precision, since 256² is beyond half; and subtracts no mean."""
+    """Right: squares in single precision, since 256² does not fit into half precision."""
     wide = x.float()
     return (wide / (wide.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt()).to(x.dtype)
 
@@ -53,7 +53,7 @@ def loss_over_everything(logits: Tensor, labels: Tensor, pad: int) -> Tensor:
 
 
 def loss_over_tokens(logits: Tensor, labels: Tensor, pad: int) -> Tensor:
-    """Right: labels that are padding are left out, of the sum and of the count."""
+    """Right: leaves the padding out, of the sum and of the count."""
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad)
 
 
@@ -93,13 +93,13 @@ def _number(name: str, function: Callable[..., Any], *inputs: Any) -> float:
 
 
 def prompt_in_the_loss(prompt: Tensor, reply: Tensor) -> tuple[Tensor, Tensor]:
-    """Meant to learn how to reply to a prompt."""
+    """Meant to teach a model to reply to a prompt."""
     tokens = torch.cat((prompt, reply))
     return tokens[:-1], tokens[1:]
 
 
 def reply_in_the_loss(prompt: Tensor, reply: Tensor) -> tuple[Tensor, Tensor]:
-    """Right: a label of the prompt is -100, which cross-entropy leaves out."""
+    """Right: the prompt's labels are -100, which cross-entropy leaves out."""
     tokens = torch.cat((prompt, reply))
     labels = tokens.clone()
     labels[: len(prompt)] = -100
@@ -136,7 +136,7 @@ def prompt_costs_nothing(
 
 
 def tied_then_initialised(vocab: int, d_model: int) -> tuple[Tensor, Tensor]:
-    """Meant to read words and to write them with one matrix."""
+    """Meant to use the same matrix for reading words and for writing them."""
     embedding, output = nn.Embedding(vocab, d_model), nn.Linear(d_model, vocab, bias=False)
     output.weight = embedding.weight
     output.weight = nn.Parameter(torch.randn(vocab, d_model) * 0.02)
@@ -144,7 +144,7 @@ def tied_then_initialised(vocab: int, d_model: int) -> tuple[Tensor, Tensor]:
 
 
 def initialised_then_tied(vocab: int, d_model: int) -> tuple[Tensor, Tensor]:
-    """Right: what initialises comes first, or fills the matrix that is there."""
+    """Right: initialises first, by filling the matrix, and ties last."""
     embedding, output = nn.Embedding(vocab, d_model), nn.Linear(d_model, vocab, bias=False)
     nn.init.normal_(embedding.weight, std=0.02)
     output.weight = embedding.weight
@@ -167,7 +167,7 @@ def one_matrix_reads_and_writes(build: Callable[[int, int], Any]) -> None:
         return not as_tensor("build", embedding).equal(as_tensor("build", output))
 
     def fill(value: float) -> None:
-        embedding[:] = value
+        embedding[:] = [[value] * 4 for _ in range(7)] if isinstance(embedding, list) else value
 
     assert not differ(), "the output layer holds other numbers than the embedding"
     for value in (1.0, 2.0):  # one of which is not there already

@@ -158,7 +158,7 @@ def padding_on_rows(scores: Tensor, real: Tensor) -> Tensor:
 
 
 def padding_on_columns(scores: Tensor, real: Tensor) -> Tensor:
-    """Right: padding may look, and its row is not used; nobody looks at it."""
+    """Right: nobody looks at padding; it may look itself, as its row is not used."""
     return scores.masked_fill(~real[:, None, None, :], -1e9).softmax(-1)
 
 
@@ -188,7 +188,7 @@ def hidden_row_becomes_uniform(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def hidden_row_becomes_zero(scores: Tensor, mask: Tensor) -> Tensor:
-    """Right: what is hidden gets 0 after softmax as well, so a hidden row is all zeros."""
+    """Right: hidden keys get 0 after softmax as well, so a hidden row is all zeros."""
     weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)
     return weights.masked_fill(~mask, 0.0)
 

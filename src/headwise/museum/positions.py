@@ -18,13 +18,13 @@ from headwise.rotary import Rotary
 
 
 def turn_halves(x: Tensor) -> Tensor:
-    """Meant to turn queries and keys of weights that were made for pairs."""
+    """Meant to turn queries and keys for weights that were trained with pairs."""
     rotary = Rotary(x.size(-1), layout="halves")
     return rotary(x, torch.arange(x.size(-2)))  # type: ignore[no-any-return]
 
 
 def turn_pairs(x: Tensor) -> Tensor:
-    """Right: column 2i turns together with column 2i + 1, as while the weights were trained."""
+    """Right: column 2i turns together with column 2i + 1, as it did in training."""
     rotary = Rotary(x.size(-1), layout="pairs")
     return rotary(x, torch.arange(x.size(-2)))  # type: ignore[no-any-return]
 
@@ -69,7 +69,7 @@ def _turned(x: Tensor, layout: str) -> Tensor:
 
 
 def turn_values_too(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
-    """Meant to tell attention where tokens stand."""
+    """Meant to tell attention where the tokens are."""
     places = torch.arange(q.size(1))
     rotary = Rotary(q.size(2) // num_heads)
     Q, K, V = (rotary(split_heads(x, num_heads), places) for x in (q, k, v))
@@ -77,7 +77,7 @@ def turn_values_too(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
 
 
 def turn_queries_and_keys(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
-    """Right: only what is compared is turned, after the split, and every head alike."""
+    """Right: turns queries and keys alone, after the split, and every head alike."""
     places = torch.arange(q.size(1))
     rotary = Rotary(q.size(2) // num_heads)
     Q, K = (rotary(split_heads(x, num_heads), places) for x in (q, k))
@@ -111,13 +111,13 @@ def only_queries_and_keys_turn(attend: Callable[[Tensor, Tensor, Tensor, int], A
 
 
 def count_from_zero(x: Tensor, cached: int) -> Tensor:
-    """Meant to turn new keys, of which the first stands behind those in the cache."""
+    """Meant to turn new keys, which come after those in the cache."""
     places = torch.arange(x.size(-2))
     return Rotary(x.size(-1))(x, places)  # type: ignore[no-any-return]
 
 
 def count_from_the_cache(x: Tensor, cached: int) -> Tensor:
-    """Right: the first new token stands where the cache ends."""
+    """Right: starts counting where the cache ends."""
     places = torch.arange(cached, cached + x.size(-2))
     return Rotary(x.size(-1))(x, places)  # type: ignore[no-any-return]
 
@@ -151,7 +151,7 @@ def places_from_the_pad(real: Tensor) -> Tensor:
 
 
 def places_from_the_first_token(real: Tensor) -> Tensor:
-    """Right: counts what is real, so that the first word stands at 0; padding stands anywhere."""
+    """Right: counts real tokens, so the first word is at 0; padding may be anywhere."""
     return (real.long().cumsum(dim=1) - 1).clamp(min=0)  # (batch, seq_len)
 
 
@@ -185,7 +185,7 @@ def alibi_for_the_far(num_heads: int, seq_len: int) -> Tensor:
 
 
 def alibi_for_the_near(num_heads: int, seq_len: int) -> Tensor:
-    """Right: the farther back a key, the more is taken off its score."""
+    """Right: the farther back a key is, the more is taken off its score."""
     places = torch.arange(seq_len)
     distance = places[:, None] - places  # (seq_len, seq_len)
     slopes = 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)  # (num_heads,)

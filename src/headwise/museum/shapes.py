@@ -44,12 +44,12 @@ def every_head_sees_every_token(split: Callable[[Tensor, int], Any]) -> None:
 
 
 def weights_over_queries(scores: Tensor) -> Tensor:
-    """Meant to share out 1 for each query."""
+    """Meant to give each query weights that sum to 1."""
     return torch.softmax(scores, dim=-2)
 
 
 def weights_over_keys(scores: Tensor) -> Tensor:
-    """Right: shares 1 among the keys, for each query."""
+    """Right: for each query, the weights of its keys sum to 1."""
     return torch.softmax(scores, dim=-1)
 
 

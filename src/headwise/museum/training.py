@@ -24,7 +24,7 @@ def scores_by_model_width(Q: Tensor, K: Tensor) -> Tensor:
 
 
 def scores_by_head_width(Q: Tensor, K: Tensor) -> Tensor:
-    """Right: divides by the width over which the dot product sums."""
+    """Right: divides by the root of the width that the dot product sums over."""
     return Q @ K.transpose(-2, -1) / math.sqrt(Q.size(-1))
 
 
@@ -42,14 +42,14 @@ def scores_have_variance_one(scores: Callable[[Tensor, Tensor], Any]) -> None:
 
 
 def positions_not_added(x: Tensor) -> Tensor:
-    """Meant to tell the tokens where they stand."""
+    """Meant to tell the tokens where they are."""
     code = sinusoidal(x.size(1), x.size(2))
     x.add(code)
     return x
 
 
 def positions_added(x: Tensor) -> Tensor:
-    """Right: the sum is what goes on."""
+    """Right: returns the sum."""
     code = sinusoidal(x.size(1), x.size(2))
     return x.add(code)
 
@@ -74,12 +74,12 @@ def order_makes_a_difference(embed: Callable[[Tensor], Any]) -> None:
 
 
 def dropout_always(weights: Tensor, training: bool) -> Tensor:
-    """Meant to drop weights, while training."""
+    """Meant to drop some weights while training."""
     return F.dropout(weights, 0.5)
 
 
 def dropout_while_training(weights: Tensor, training: bool) -> Tensor:
-    """Right: what the module knows as self.training is passed on."""
+    """Right: passes on whether the module is training."""
     return F.dropout(weights, 0.5, training=training)
 
 

@@ -235,6 +235,11 @@ def one_array(vocab: int, d_model: int) -> tuple[Any, Any]:
     return table, table.T.T
 
 
+def one_list(vocab: int, d_model: int) -> tuple[Any, Any]:
+    table = [[0.5] * d_model for _ in range(vocab)]
+    return table, table
+
+
 def equal_copies(vocab: int, d_model: int) -> tuple[Tensor, Tensor]:
     table = torch.randn(vocab, d_model)
     return table, table.clone()
@@ -251,6 +256,7 @@ RIGHT_TIES: Table = {
     "in another dtype": small("last", "fill", lambda model: model.half()),
     "loaded": small("last", "fill", reloaded),
     "one array": one_array,
+    "one list": one_list,
     "data, all of it at once": small("first", "data"),
 }
 WRONG_TIES: Table = {
@@ -262,6 +268,7 @@ WRONG_TIES: Table = {
     "transposed": lambda v, d: (torch.ones(v, d), torch.ones(d, v)),
     "numpy copies": lambda v, d: (np.ones((v, d)), np.ones((v, d))),
     "lists": lambda v, d: (torch.ones(v, d), torch.ones(v, d).tolist()),
+    "equal lists": lambda v, d: (torch.ones(v, d).tolist(), torch.ones(v, d).tolist()),
 }
 
 TABLES: dict[str, tuple[Table, Table]] = {
