@@ -13,6 +13,7 @@ import html
 import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,9 @@ from proseproof import records
 from proseproof.settings import Settings
 from sitekit.notebooks import KERNEL, Notebook
 
-PHONE = 400.0  # the width of a drawing that a phone may shrink to its own, and its words still read
+# The width of a drawing that a phone may shrink to its own, and its words can still be read: beside
+# the page's margins, and from edge to edge.
+PHONE, EDGES = 400.0, 440.0
 RUNS = ".cache/labs"
 
 
@@ -194,10 +197,44 @@ def _shown(output: Any, line: int) -> str:
         svg = data["image/svg+xml"]
         if 'role="img"' not in svg:
             raise LabError(line, "a figure without a text alternative: use headwise.drawing.plot")
-        said = re.search(r' width="([\d.]+)', svg)
-        width = float(said[1]) if said else PHONE
-        kind = "plot wide" if width > PHONE else "plot"
-        return f'<figure class="{kind}" style="--width: {width:g}">{svg}</figure>'
+        return _figure(svg)
     if any(kind.startswith("image/") for kind in data):
         raise LabError(line, "a picture made of pixels: draw it with headwise.drawing.plot, as SVG")
     return html.unescape(str(data.get("text/plain", ""))).rstrip()
+
+
+def _figure(svg: str) -> str:
+    """The drawing as large as can be read; maps that stand side by side also one by one."""
+    said = re.search(r' width="([\d.]+)', svg)
+    width = float(said[1]) if said else PHONE
+    if width <= PHONE:
+        return f'<figure class="plot" style="--width: {width:g}">{svg}</figure>'
+    maps = _maps(svg)
+    if len(maps) > 1:
+        # What is drawn once is shown again, a map at a time: the page grows by a line for each.
+        name = f"maps-{zlib.crc32(svg.encode()):x}"
+        svg = re.sub(r"(</title>)(.*)(</svg>)", rf'\1<g id="{name}">\2</g>\3', svg, flags=re.S)
+        look = " ".join(
+            re.findall(r'\b(?:fill|font-family|font-size)="[^"]+"', svg.partition(">")[0])
+        )
+        for left, top, wide, high in maps:
+            place = f"{left:g} {top:g} {wide:g} {high:g}"
+            svg += f'<svg class="map" viewBox="{place}" {look} aria-hidden="true">'
+            svg += f'<use href="#{name}"/></svg>'
+        size = f"--width: {width:g}; --map: {maps[0][2]:g}"
+        return f'<figure class="plot wide maps" style="{size}">{svg}</figure>'
+    kind = "broad" if width <= EDGES else "wide"
+    return f'<figure class="plot {kind}" style="--width: {width:g}">{svg}</figure>'
+
+
+def _maps(svg: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, width and height of each of the heat maps, which share the drawing evenly."""
+    size = re.search(r' viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    # A map is an image; one that is a single pixel wide is the scale beside it.
+    images = re.findall(r'<image [^>]*?\bwidth="(?!1")[^>]*? transform="matrix\(([^)]*)\)', svg)
+    corners = [tuple(map(float, one.split()[4:])) for one in images]
+    lefts, tops = ({corner[axis] for corner in corners} for axis in (0, 1))
+    if size is None or len(lefts) < 2:
+        return []
+    wide, high = float(size[1]) / len(lefts), float(size[2]) / len(tops)
+    return [(left // wide * wide, top // high * high, wide, high) for left, top in corners]

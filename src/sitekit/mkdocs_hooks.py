@@ -27,6 +27,7 @@ from sitekit import (
     badge,
     formulas,
     glossary,
+    inline_code,
     inline_figures,
     instruments,
     lab_pages,
@@ -272,6 +273,7 @@ class Site:
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         language = page.file.src_uri.partition("/")[0]
         html = inline_figures.inline(html, Path(config.docs_dir, language))
+        html = inline_code.keep_words(html)
         html, characters = formulas.draw(html)
         self.characters |= characters
         page.meta["formulas"] = bool(characters)

@@ -42,6 +42,7 @@ PAGES = [
 EXCEPTIONS = {
     "Adam He Kaiming Xavier": "names of people and methods",
     "PyTorch Python Transformer torchrun gloo nccl": "names of programs",
+    "Llama Falcon DeepSeek": "names of models",
     "softmax dropout logits autocast Autocast": "Chinese books write them so, and so does our glossary",
     "post pre Post Pre": "of post-LN and pre-LN, as the glossary has them",
     "bos eos pad": "the tokens that begin, end and fill up a sentence",

@@ -22,7 +22,7 @@ import pytest
 from prose_lines import ROOT
 
 from proseproof.listings import resolve
-from proseproof.page import Page
+from proseproof.page import Block, Page
 from proseproof.page_reader import read
 
 LANGUAGES = ("zh", "en")
@@ -42,6 +42,7 @@ HOMES = {
     "headwise.models.minilm": "chapters/attention.md",  # what it is; a lab looks at its heads
     "headwise.convert": "chapters/single_head.md",  # from one to the other; pytorch.md quotes it
     "headwise.cache": "chapters/masks.md",  # while decoding
+    "headwise.latent": "chapters/cache.md",  # beside the other ways to save
     "headwise.models.smollm2": "labs/price.py",  # which has all of it on one page
 }
 
@@ -64,6 +65,12 @@ def imported(code: str) -> Iterator[tuple[int, str, str]]:
             for alias in node.names:
                 if alias.name.split(".")[0] == "headwise":
                     yield node.lineno, alias.name, ""
+
+
+def assigned(block: Block) -> set[str]:
+    """The page's own names, of which one may also be a name of the library: `causal`."""
+    names = (node for node in ast.walk(ast.parse(block.code)) if isinstance(node, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def defined(module: str, name: str) -> tuple[str, str]:
@@ -107,9 +114,10 @@ def uses(root: Path, page: Page) -> Iterator[Use]:
         for _, module, called in imported(source):
             if called in words and is_public(module):
                 yield Use(listing.line, module, called)
+    own = {name for block in page.blocks if block.language == "python" for name in assigned(block)}
     for span in page.spans:
         name = re.split(r"\W", span.text, maxsplit=1)[0]
-        if name in NAMES and span.mark != "wrong":
+        if name in NAMES and name not in own and span.mark != "wrong":
             yield Use(span.line, NAMES[name], name)
 
 

@@ -1,5 +1,6 @@
 """Labs as pages: light, with words for their figures, and to be taken away as notebooks."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -19,7 +20,7 @@ def test_lab_weighs_at_most_twice_the_same_text_without_figures(site: Path, path
 @pytest.mark.parametrize("path", LABS)
 def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, path: str) -> None:
     page = open_page(path)
-    figures = page.locator("figure.plot svg").evaluate_all(
+    figures = page.locator("figure.plot svg:not(.map)").evaluate_all(
         "all => all.map(svg => [svg.getAttribute('aria-label'), svg.getAttribute('lang')])"
     )
     assert figures
@@ -40,3 +41,16 @@ def test_lab_has_words_for_its_figures_anchors_and_a_download(open_page: Open, p
         "https://colab.research.google.com/github/headwise/headwise/blob/gh-pages/"
         + path.replace(".html", ".ipynb")
     )
+
+
+def test_maps_stand_below_each_other_on_a_phone(open_page: Open) -> None:
+    page = open_page("en/labs/attention.html", width=375)
+    figure = page.locator("figure.maps").first
+    assert figure.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    tops = figure.locator("svg.map").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().y)"
+    )
+    assert len(tops) == 4 and all(b - a > 200 for a, b in itertools.pairwise(tops))
+    page.set_viewport_size({"width": 1440, "height": 900})
+    assert figure.locator("svg.map:visible").count() == 0
+    assert figure.locator("svg[role=img]").evaluate("e => e.getBoundingClientRect().width") > 400

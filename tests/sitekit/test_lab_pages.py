@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from small_site import ROOT, write_lab, write_record
 
+from headwise.drawing.plot import mask_picture
 from proseproof import records
 from proseproof.settings import Settings
 from sitekit import lab_pages, notebooks
@@ -71,11 +73,29 @@ def test_pixels_are_refused(project: Path) -> None:
         _load(project)
 
 
-@pytest.mark.parametrize(("width", "kind"), [("390", "plot"), ("700.5", "plot wide")])
+@pytest.mark.parametrize(
+    ("width", "kind"), [("390", "plot"), ("433", "plot broad"), ("700.5", "plot wide")]
+)
 def test_wide_figure_keeps_its_size(project: Path, width: str, kind: str) -> None:
     _record(project, _drawn(f'<svg role="img" aria-label="words" width="{width}"></svg>'))
     (figure,) = _load(project).figures
     assert figure.startswith(f'<figure class="{kind}" style="--width: {width}"><svg ')
+
+
+def test_maps_are_shown_one_by_one_too(project: Path) -> None:
+    maps = [mask_picture(torch.ones(n, 5, 5).bool()) for n in (1, 4)]
+    _record(project, *(_drawn(figure.svg) for figure in maps))
+    one, four = _load(project).figures
+    assert one.startswith('<figure class="plot" ') and "<use" not in one
+    (wide, high) = re.findall(r'viewBox="0 0 (\S+) (\S+)"', maps[1].svg)[0]
+    assert four.startswith('<figure class="plot wide maps" ')
+    corners = re.findall(r'<svg class="map" viewBox="(\S+) (\S+) (\S+) (\S+)"', four)
+    half, rest = float(wide) / 2, float(high) / 2
+    assert [tuple(map(float, corner)) for corner in corners] == [
+        (x, y, half, rest) for y in (0, rest) for x in (0, half)
+    ]
+    (name,) = re.findall('<g id="(maps-[^"]+)">', four)
+    assert four.count(f'<use href="#{name}"/>') == 4
 
 
 def test_figure_is_its_twin_on_the_other_languages_page(project: Path) -> None:

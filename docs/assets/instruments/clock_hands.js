@@ -81,7 +81,9 @@ function draw(view, words) {
 
   parts.maps = {}
   parts.map = h("svg", { class: "map", "aria-hidden": "true" })
-  parts.frames = ["here", "there"].map(name => h("rect", { class: `frame ${name}`, width: MAP + 2, height: CELL.height + 2 }))
+  const around = kind => ["here", "there"].map(name => h("rect", { class: `${kind} ${name}`, width: MAP + 2, height: CELL.height + 2 }))
+  parts.rims = around("rim")
+  parts.frames = around("frame")
   parts.labels = ["here", "there"].map(name => text(0, 0, "", { class: name, "text-anchor": name === "here" ? "end" : "start" }))
   parts.mapLabel = h("p")
   view.replaceChildren(
@@ -130,11 +132,13 @@ function render(view, result, { code, p, k }, words) {
     const width = right + MAP + CELL.left
     parts.map.setAttribute("viewBox", `0 -3 ${width} ${ROWS * CELL.height + 5}`)
     parts.map.setAttribute("width", width * CELL.scale)
-    parts.map.replaceChildren(...parts.maps[code], ...parts.frames, ...parts.labels)
+    parts.map.replaceChildren(...parts.maps[code], ...parts.rims, ...parts.frames, ...parts.labels)
   }
   [[p, CELL.left], [p + k, right]].forEach(([position, left], i) => {
-    parts.frames[i].setAttribute("x", left - 1)
-    parts.frames[i].setAttribute("y", position * CELL.height)
+    for (const around of [parts.rims[i], parts.frames[i]]) {
+      around.setAttribute("x", left - 1)
+      around.setAttribute("y", position * CELL.height)
+    }
     parts.labels[i].setAttribute("x", i ? left + MAP + 5 : left - 5)
     parts.labels[i].setAttribute("y", position * CELL.height + 7)
     parts.labels[i].textContent = position

@@ -36,7 +36,7 @@ words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
-# `need_weights=True` returns three lists with one tensor per layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`.
+# `need_weights=True` returns three lists with one tensor per layer: `weights.encoder`, `weights.decoder` and, for cross-attention, `weights.memory`. Each holds a table for every head: `weights.encoder[0].shape == (1, 4, 5, 5)`, with the axes (text, head, query, key).
 #
 # ## The encoder looks at the source {#encoder}
 #
@@ -170,7 +170,7 @@ for (kind, layer), even in uniform.items():
     print(f"{row}   {even:6.2f}  {called[kind]}, layer {layer}")
 
 # %% [markdown]
-# The encoder's heads spread their weight, most of all in the first layer. Those of cross-attention mostly look at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three attentions, the second layer is sharper on average than the first. But that's a single training, and with another seed it may be different.
+# The last column is what you'd get if the weights were spread evenly. The encoder's heads spread theirs widely, most of all in the first layer. Those of cross-attention mostly look at one or two characters: the sharpest of all is head 3 of its second layer, `min(entropy, key=entropy.get) == ("memory", 2, 3)`. In all three attentions, the second layer is sharper on average than the first. But that's a single training, and with another seed it may be different.
 #
 # ## Which heads can be removed? {#remove}
 #
@@ -277,9 +277,9 @@ for d_k, share in wider.items():
     print(f"{16 * d_k:3} keys, width {d_k:2}: {share:.2f}")
 
 # %% [markdown]
-# With values of four numbers, it happens more often with many keys than with few, `longer[64] > longer[8]`, although we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
+# With values of four numbers, it happens more often with many keys than with few, `longer[64] > longer[8]`, and these are lower bounds, because we try only one candidate each time, the one closest to even. But don't carry these rates over to real models: the wider the values, the less often this count finds one, even if the keys increase in proportion, `wider[16] < wider[4]`.
 #
-# **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. They receive the same value and write different words.
+# **A weight says where a head looks, not what depends on it.** In head 2 of the second layer above, the query that writes "five" and the one that ends the number both look at 五, `both[5, 3:, 4].min() == 0.99`. From this head they receive nearly the same value, and they write different words.
 #
 # You can measure what depends on a character: hide it from the decoder, and see how far the probability of the written word drops. On the left are the weights $w$, averaged over the eight heads; on the right is the drop $\Delta P$.
 
@@ -313,9 +313,9 @@ plot.heatmap(
 )
 
 # %% [markdown]
-# The largest numbers agree, but compare the smaller ones. The query that writes "hundred" looks at 二 about as much as the query that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hide 二, and next to nothing happens to "hundred"; hide 十, and hardly anything is left of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
+# For the words, the largest numbers agree, but compare the smaller ones. The query that writes "hundred" looks at 二 about as much as the query that writes "thirty" looks at 十: `weight[1, 0] == 0.22` and `weight[2, 3] == 0.25`. Hide 二, and next to nothing happens to "hundred"; hide 十, and hardly anything is left of "thirty": `drop[1, 0] < 0.001` and `drop[2, 3] > 0.99`. And the end of the number looks at 五 most, `weight[4, 4] == 0.46`, without needing it: `drop[4, 4] < 0.001`.
 #
-# Here is the same for a hundred numbers, sorted by weight:
+# Here is the same for a hundred numbers. A pair is a written word and a character of the source. The pairs are sorted by weight, and the columns on the right say for which share of them the probability hardly drops, and for which it drops a lot:
 
 # %%
 pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]

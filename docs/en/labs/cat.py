@@ -10,7 +10,7 @@
 #
 # - put the made-up numbers beside real ones;
 # - see all 72 heads at a glance, and find some with a job that you can name;
-# - cut the token on which half of the words' weight falls;
+# - cut out the token that collects half of the weight;
 # - watch "bank" change beside "river" and beside "money";
 # - take heads out until similar sentences stop being similar, or so you'd think.
 #
@@ -58,7 +58,7 @@ for i, piece in enumerate(pieces):
     print(f"{piece:7}{made_up.get(i, ''):>7}{everyone[i]:11.2f}{single}")
 
 # %% [markdown]
-# Nearly two thirds of the weight that "cat" gives out falls on `[CLS]`{.text}, `everyone[0] == 0.64`, and "sat" and "mat" get no more than the first "the": `everyone[sat] == 0.05`, `everyone[mat] == 0.05`, `everyone[1] == 0.07`. But the mean is over heads that do different things. There is a head that looks at "sat" with more than the made-up 0.4, and one that looks at "mat": `seen[1, 8, cat, sat] == 0.60` and `seen[5, 3, cat, mat] == 0.59`. So is the story right after all, in two heads out of 72? Look at what those heads do elsewhere first.
+# Nearly two thirds of the weight that "cat" gives out falls on `[CLS]`{.text}, `everyone[0] == 0.64`, and "sat" and "mat" get no more than the first "the": `everyone[sat] == 0.05`, `everyone[mat] == 0.05`, `everyone[1] == 0.07`. But the mean is over heads that do different things. There is a head that looks at "sat" with more than the made-up 0.4, and one that looks at "mat": `seen[1, 8, cat, sat] == 0.60` and `seen[5, 3, cat, mat] == 0.59`. So is the story right after all, in two heads out of 72? Let's first see what such heads do elsewhere.
 #
 # ## All 72 heads at a glance {#heads}
 #
@@ -67,7 +67,7 @@ for i, piece in enumerate(pieces):
 # %%
 heads = [f"H{head}" for head in range(1, 13)]
 layers = [f"L{layer}" for layer in range(1, 7)]
-plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("H", "cat →"))
+plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("head", "cat →"))
 
 # %% [markdown]
 # The left column is dark from the second layer to the fifth. In layer 1, H3 looks only at "the", the token just before "cat". To find out which heads have a habit, and not just a good day, we take 20 sentences and measure, for every word that asks, how much of its weight falls on `[CLS]`{.text}, on `[SEP]`{.text}, on the token to the left, on the token to the right, on the word itself, and on the same word elsewhere in the sentence.
@@ -147,7 +147,7 @@ for other in others:
     print({words[i]: round(row[i].item(), 2) for i in top.tolist()}, row[words.index("sat")] < 0.1)
 
 # %% [markdown]
-# With "quickly" or "that" in its place, "sat" gets next to nothing. If you had seen only the first sentence, you'd think that you had found a head for verbs.
+# With "quickly" or "that" in its place, "sat" gets less than 0.1: that's what the True at the end of a line says. If you had seen only the first sentence, you'd think that you had found a head for verbs.
 #
 # For `[SEP]`{.text} and for repeated words there's no such specialist. No head spends half of its weight on either; the most that any head does is `share["[SEP]"].max() == 0.30` and `share["="].max() == 0.33`. `[CLS]`{.text} is another matter. Nearly every head looks there more than it does anything else on this list: that's the strongest habit of `(torch.stack(list(share.values())).argmax(dim=0) == 0).sum() == 67` heads, and half of all the weight that words give goes to `[CLS]`{.text}, `share["[CLS]"].mean() == 0.50`.
 #
@@ -201,7 +201,7 @@ means = [sum(by[i] for i in range(1, 7)) / 6 for by in (zeroed, cut)]
 print(f"a word    {means[0]:14.3f}{means[1]:11.3f}")
 
 # %% [markdown]
-# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. Heads that had nothing to fetch now fetch something anyway. So a large weight on a sink doesn't mean that what the sink says is important. And if you give a window to a model that was trained without one, keep the sink inside it ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
+# What `[CLS]`{.text} says hardly matters, `zeroed["[CLS]"] > 0.99`; what a word says matters more. But the place of `[CLS]`{.text} in the softmax matters more than anything else here: cut it, and the vectors turn away from what they were, `cut["[CLS]"] == 0.64`. The likely reason: heads that had nothing to fetch now have to fetch something. So a large weight on a sink doesn't mean that what the sink says is important. And if you give a window to a model that was trained without one, keep the sink inside it ([a window that keeps the first token](../questions/practice.md#q57-sinks)).
 #
 # ## "bank" beside "river" and beside "money" {#bank}
 #
@@ -255,7 +255,7 @@ for kind, each in looks.items():
     print(f"{kind}: {each.mean():.2f}; {', '.join(named)}")
 
 # %% [markdown]
-# The number before the semicolon is the mean of all heads. You can clearly tell the sense of "bank" from its vector. From the weights you can tell it for "river" but hardly for "money", although the vector has learned both ([what you can read off weights](../questions/practice.md#q58-meaning)).
+# The number before the semicolon is the mean of all heads. In these eight sentences, you can clearly tell the sense of "bank" from its vector. From the weights you can tell it for "river" but hardly for "money", although the vector has learned both ([what you can read off weights](../questions/practice.md#q58-meaning)).
 #
 # ## Which heads can go? {#remove}
 #
@@ -312,7 +312,7 @@ order = [every[i] for i in stays.argsort(descending=True).tolist()]
 after = {n: judge(vectors_without(*order[:n])) for n in range(0, 73, 12)}
 
 # %%
-plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("L", "H"), title="1 − cos")
+plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("layer", "head"), title="1 − cos")
 
 # %% [markdown]
 # This is how far the vectors turn when one head is taken out, on average over the first sentence of each pair. The first five layers hardly notice: `1 - stays.view(6, 12)[:5].min() < 0.01`. In the last layer every head matters several times as much as the average head before it, `(1 - stays.view(6, 12)[5]).min() > 4 * (1 - stays.view(6, 12)[:5]).mean()`, perhaps because no later layer can make up for it. Now take heads out for good, those that mattered least first:
@@ -367,7 +367,7 @@ print(f"words of all sentences, correlation of ranks: {agreement:.2f}")
 #
 # ## Try it yourself {#try}
 #
-# - Set `sentence` to "on the mat sat the cat". Where does L2 H9 look from "cat" now? Expect it to have nowhere to look: what comes next is `[SEP]`{.text}.
+# - Set `sentence` to "on the mat sat the cat". Where does L2 H9 look from "cat" now? What comes next is `[SEP]`{.text}, so expect it to share its weight among that, `[CLS]`{.text} and "cat" itself. But L6 H4 still looks at "mat", wherever it is: not every striking row is a matter of position.
 # - Cut `[CLS]`{.text} in one layer at a time (call the layers yourself, as `vectors_without` does). In which layer does it hurt most?
 # - Compare your own sentences: `python -m headwise.models.minilm similar "..." "..."`{.text}. "nobody came" and "everybody came" are closer than you'd like.
 #

@@ -110,7 +110,7 @@ chinese = {
 plot.lines(mebibytes, logs, x_label="log₂ n", y_label="MiB", log_y=True, zh=chinese)
 
 # %% [markdown]
-# Written out, twice the length takes four times the memory. The memory goes into tables of $n \times n$, and the peak is in the backward pass: the weights, their gradient, and the gradient of the scores (the scores themselves are gone by then). Four heads of $n \times n$ numbers, four bytes each.
+# Written out, twice the length takes nearly four times the memory. The memory goes into tables of $n \times n$, and the peak is in the backward pass: the weights, their gradient, and the gradient of the scores (the scores themselves are gone by then). Four heads of $n \times n$ numbers, four bytes each.
 
 # %%
 table = 4 * 2048**2 * 4
@@ -118,11 +118,11 @@ held = peaks["written out"][-1] / table
 print(f"{table / 2**20:.0f} MiB each, and the peak holds {held:.2f} of them")
 
 # %% [markdown]
-# Three tables at the peak, `round(held) == 3`, and hardly anything else. The fused kernel never holds even one. It goes through the keys in blocks, keeps for each query the highest score, the sum of the exponentials and the output so far, and in the backward pass computes the weights once more. So its memory grows with $n$ only.
+# Three tables at the peak, `round(held) == 3`, and hardly anything else. The fused kernel never holds even one. It goes through the keys in blocks, keeps for each query the highest score, the sum of the exponentials and the output so far, and in the backward pass computes the weights once more. So its memory grows with $n$ only. (The single exponents waver because part of it is scratch space: it jumps when the kernel goes over to larger blocks, and then stays as it is.)
 #
 # ## Time {#time}
 #
-# Computing the scores block by block doesn't save any multiplications: each query still meets each key. So does it take just as long? Both take turns in one run, and of each we keep the best of four rounds. We read the processor's own time, `time.process_time`, which stops while other programs have the processor. That clock is too coarse for a short sequence, so a round repeats it many times and divides. The numbers are those of the machine that built this page; yours will differ.
+# Computing the scores block by block doesn't save any multiplications: each query still meets each key. So does it take just as long? Both take turns in one run, and of each we keep the best of four rounds. We read the processor's own time, `time.process_time`, which stops while other programs have the processor. A short sequence is over too quickly to be timed well, so a round repeats it many times and divides. The numbers are those of the machine that built this page; yours will differ.
 
 # %%
 import time
@@ -161,7 +161,7 @@ plot.lines(
 )
 
 # %% [markdown]
-# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show. Short sequences spend part of their time on starting up, which pulls the exponent down. And once the tables no longer fit into the fast memory beside the processor, the written-out way pays extra, which pushes its exponent up. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
+# Each query meets each key, so the multiplications grow like $n^2$. The time roughly follows, but not in a straight line, as the exponents of the doublings show. Short sequences spend part of their time on starting up, which pulls the exponent down. And once the tables no longer fit into the fast memory beside the processor, the written-out way presumably pays extra, which pushes its exponent up. The fitted exponent is no more than an average of these, and its decimals mean little. The last two rows say how much rounds differ; differences smaller than that mean nothing either.
 #
 # So they don't take equally long. On the longest sequences here, the written-out way is clearly slower: each step writes a whole table to memory, and the next one reads it back. On shorter ones, how much they differ depends on the machine.
 #

@@ -81,7 +81,7 @@ y_label = "PE(p) · PE(q) ÷ (d_model / 2)"
 plot.lines(widths, x_label="distance", y_label=y_label, zh={"distance": "距离"})
 
 # %% [markdown]
-# The line falls quickly at first, but not evenly: here and there, a position farther away is more alike than a nearer one. It doesn't fall to nothing either, because in a wide code many columns hardly move. And it can't tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. If a model needs to tell them apart, $W_q$ and $W_k$ have to turn the code first.
+# The line falls quickly at first, but not evenly: here and there, a position farther away is more alike than a nearer one. The two wider codes don't fall to nothing either, because many of their columns hardly move over such a distance. And it can't tell before from after: `torch.allclose(alike[100, 95], alike[100, 105])`. If a model needs to tell them apart, $W_q$ and $W_k$ have to turn the code first.
 #
 # ## What quick and slow columns know {#quick-slow}
 #
@@ -241,7 +241,7 @@ plot.lines(
 # Download the notebook and change one thing at a time:
 #
 # - Train with half as many tokens, 12 instead of 24. Expect the sine code to break down earlier, and a random start to help much less: 96 tokens are now eight times as many as it has met at once.
-# - Hide the later tokens, with `self.layer(x, is_causal=True)`{.text}. Expect the models with positions to keep their first 24 right, and the model with the random start to be right almost everywhere: later keys can no longer interfere. The model without positions gets a little better too, since the first tokens now have fewer to choose from.
+# - Hide the later tokens, with `self.layer(x, is_causal=True)`{.text}. Expect all models with positions to get their first 24 right: later keys can no longer interfere. The model without positions gets a little better too, since the first tokens now have fewer to choose from. Whether it helps the model with the random start beyond 24 is hard to say: the seeds differ by more.
 #
 # ## Where next {#next}
 #

@@ -9,7 +9,7 @@
 # [The museum](../museum.md) shows wrong code that runs. How much does such a bug cost? That depends on the model, so in this lab you put each bug into a real one, SmolLM2, and measure. You will see
 #
 # - that a model can be badly broken and still answer "Paris";
-# - that some bugs cost almost nothing, but others everything;
+# - that some bugs cost almost nothing, and others ruin the model;
 # - that a window works if it keeps the first token, and fails if it doesn't;
 # - why one text isn't enough to measure a price.
 #
@@ -83,7 +83,7 @@ print((logits_of(sample, 1) - model(sample)).abs().max() < 1e-3)
 #
 # ## The bugs {#bugs}
 #
-# There are twelve of them, each in one argument. Some show only while a model writes; for these, we treat the tokens after the prompt the way the bug does.
+# There are twelve of them, each in one argument. (The window that keeps the first token isn't really a bug; it's there for comparison.) Some show only while a model writes; for these, we treat the tokens after the prompt the way the bug does.
 
 # %%
 def restarting(length, prompt):
@@ -147,7 +147,7 @@ called = {
 # %% [markdown]
 # ## What they cost {#cost}
 #
-# Six texts, four in English and two in Chinese, written for this lab, so the model can't have learned them by heart. In each it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8.
+# We use six texts, four in English and two in Chinese. They were written for this lab, so the model can't have learned them by heart. In each text it has to predict 40 tokens, each from all that come before it, and the loss is the price it pays, per token, for not knowing the next one: being sure and right every time would cost 0, and guessing evenly among all tokens about 10.8. Before you look: which bug do you expect to cost the most, and which the least?
 
 # %%
 texts = [
@@ -173,7 +173,7 @@ for block in model.blocks[:10]:
 off_centre = (x.mean(-1).abs() / x.square().mean(-1).sqrt()).mean().item()
 
 # %%
-print(" loss  dearer by   least    most")
+print(" loss      price   least    most")
 for bug, each in price.items():
     print(f"{loss[bug]:5.2f} {each.mean():10.2f} {each.min():7.2f} {each.max():7.2f}  {called[bug]}")
 
@@ -182,10 +182,11 @@ for bug, each in price.items():
 #
 # - **The order of sharing costs everything.** Six of the nine query heads look at the keys of another group, and the model does worse than somebody who guesses evenly: `loss["repeat"] > torch.tensor(model.vocab).log()`.
 # - **The wrong layout of RoPE, and turned values,** raise no error, and they cost something in every single text: `min(price["layout"].min(), price["values"].min()) > 0.2`.
+# - **Going wrong only while writing** costs in every text as well, although the prompt is read as it should be: `min(price["restart"].min(), price["first key"].min()) > 0.5`. In one of these bugs each new token is given the first position, in the other it sees only the first key.
 # - **The scale** costs in either direction, and in every text: `min(price["root d_model"].min(), price["no root"].min()) > 0.5`. Divided too much, the weights are too even; not divided, too much falls on a single key.
 # - **Subtracting the mean costs next to nothing:** `loss["mean"] < loss["right"] + 0.2`. The vectors inside this model have a mean close to 0, compared with their size, `off_centre < 0.05`, so subtracting it hardly changes them. You'd find that bug by comparing with a reference, not by looking at the loss.
 # - **Not seeing itself** is cheap too, `loss["not itself"] < loss["right"] + 0.5`: what a token is still arrives through the residual connection.
-# - **Seeing the next token** should make the loss fall, as the answer is in sight. In a model that was *trained* with that bug it does. This one never learned what to do with it, and the spread is wide: in some texts it helps, in others it hurts, `price["next"].min() < -1` and `price["next"].max() > 1`. Measured on a single text, this bug could pass for an improvement.
+# - **Seeing the next token** should make the loss fall, as the answer is in sight. In a model that was *trained* with that bug it does, as [the translator](translator.py#ablations) shows. This one never learned what to do with it, and the spread is wide: in some texts it helps, in others it hurts, `price["next"].min() < -1` and `price["next"].max() > 1`. Measured on a single text, this bug could pass for an improvement.
 #
 # ## The first token {#first}
 #
@@ -240,7 +241,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
 #
 # Download the notebook and change one thing:
 #
-# - Put your own text into `texts`{.text}. Expect other losses, but the same bugs among the most expensive.
+# - Put your own text of at least 41 tokens into `texts`{.text}. Expect other losses, but the same bugs among the most expensive.
 # - Make the window 32. Expect it to be cheaper, since the first token now leaves it later.
 # - Put several bugs in at once. Don't expect the prices to add up.
 #

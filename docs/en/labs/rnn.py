@@ -134,13 +134,13 @@ plot.lines(
 )
 
 # %% [markdown]
-# The recurrent networks do small steps one after another, so their time grows in proportion to the length, or a little less while starting up still takes its share. Attention does a few large steps. At first more tokens cost it little; then the square makes itself felt, and each doubling costs more than the one before. In the first table you can watch the LSTM catch up: in the end, a square overtakes every straight line. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
+# The recurrent networks do small steps one after another, so their time grows in proportion to the length, or less, as long as starting up still takes its share. Attention does a few large steps. At first more tokens cost it little; then the square makes itself felt, and each doubling costs more than the one before. In the first table you can watch the LSTM catch up: in the end, a square overtakes every straight line. (The last table says how much rounds differ: don't read anything into differences smaller than that.)
 #
-# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. Its steps are just as sequential, only each of them is far cheaper. So the number of sequential steps isn't the time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
+# You might expect the LSTM to be the slowest, since it does the most at each token. It isn't: on the CPU, PyTorch hands a float32 LSTM over to the library oneDNN, where one call goes through the whole sequence. The RNN and the GRU don't get that, and nor does an LSTM in float64. The steps of this LSTM are just as sequential, but each of them is far cheaper. So the number of sequential steps isn't the time: on a single core it matters how well a step is implemented; the number of steps becomes the limit on hardware that can do many things at once, such as many cores or a GPU.
 #
 # ## A task for attention: find the marked token {#find}
 #
-# Now let them learn. In a sequence of random tokens, from 0 to 7, one is marked, anywhere; at the end, the model has to name it. There are four models, with widths chosen so that all have nearly the same number of parameters:
+# Now let them learn. In a sequence of random tokens, from 0 to 7, one is marked, anywhere; at the end, the model has to name it. There are four models, with widths chosen so that all have nearly the same number of parameters. Which of them would you bet on?
 
 # %%
 import torch.nn.functional as F
@@ -193,7 +193,7 @@ for kind, size in sizes.items():
     print(f"{size} parameters", names[kind])
 
 # %% [markdown]
-# Three sequences of six. A marked token is shown as 8 plus its value, so it's easy to spot; next to it are the wanted value and its distance from the end.
+# You see three sequences of six tokens. A marked token is shown as 8 plus its value, so it's easy to spot. Behind the sequences are the wanted values, and their distances from the end.
 
 # %%
 seeds = (0, 1, 2)
@@ -239,7 +239,7 @@ middles = [round((n - 1) * (i + 0.5) / parts) for i in range(parts)]
 plot.lines(means, middles, x_label="distance", y_label="share right", zh=chinese)
 
 # %% [markdown]
-# The distances are cut into four parts; the plot shows the mean over the seeds. Attention and the GRU find the token wherever it is, with each of the seeds, so their lines coincide: `min(found["attention"].min(), found["GRU"].min()) > 0.95`. How far the LSTM gets in this time depends on the seed. The plain RNN does little better than guessing, which would be one in eight, even if the token is near: `found["RNN"].max() < 0.4`.
+# The distances are cut into four parts; the plot shows the mean over the seeds. Attention and the GRU find the token wherever it is, with each of the seeds, so their lines coincide: `min(found["attention"].min(), found["GRU"].min()) > 0.95`. How far the LSTM gets in this time depends on the seed. The plain RNN hasn't learned it with any of the seeds, not even for a token that's near: `found["RNN"].max() < 0.4`, where guessing would be right one in eight times.
 #
 # So "recurrent networks forget" isn't the whole truth: with gates, a network can keep a token from the first place to the last, as the GRU does here. And the task does suit attention: all it has to learn is to look for the mark, and it has every token at hand when the question comes.
 #
@@ -322,7 +322,7 @@ for kind in widths:
 # Download the notebook and change one thing at a time:
 #
 # - Time it without oneDNN: put the timing loop under `with torch.backends.mkldnn.flags(enabled=False):`{.text}. Expect the LSTM to be far slower, behind the RNN.
-# - Open the LSTM's forget gate before training: in `train`{.text}, under `torch.no_grad()`, write `model.core.bias_ih_l0[10:20] = 3`{.text}. Expect it to find more.
+# - Open the LSTM's forget gate before training: in `train`{.text}, if the kind is LSTM, write `model.core.bias_ih_l0[10:20] = 3`{.text} under `torch.no_grad()`. Expect it to find more with each seed.
 # - Train on far marks only: keep the samples with `distance > 20`{.text}. Expect attention not to mind, and the LSTM and the GRU to do far worse: the near marks were what they learned from.
 #
 # ## Where next {#next}

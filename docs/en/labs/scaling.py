@@ -81,7 +81,7 @@ for d_k in lengths:
 plot.lines(slopes, at, x_label="log₂ d_k", y_label="|gradient|", zh={"|gradient|": "|梯度|"})
 
 # %% [markdown]
-# The unscaled line falls towards 0. At its right end, less than a tenth of the gradient is left, `slopes["q · k"][-1] < 0.1 * slopes["q · k / √d_k"][-1]`, and it's through the scores that $W_q$ and $W_k$ get theirs. So without the division, the layers with the most dimensions would start out learning the slowest. The scaled line keeps its height.
+# The unscaled line falls towards 0, and the scaled line keeps its height. At the right end, less than a tenth of the gradient is left without the division, `slopes["q · k"][-1] < 0.1 * slopes["q · k / √d_k"][-1]`, and it's through the scores that $W_q$ and $W_k$ get theirs. So there, most queries have settled on a key before training begins, and get hardly any gradient that could change that. (We look only at the step through softmax. The division itself also makes the gradient that goes on to the query smaller, so don't read the distance between the lines as a difference in speed.)
 #
 # ## Try it yourself {#try}
 #

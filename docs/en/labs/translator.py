@@ -162,7 +162,7 @@ written, weights = look(text)
 plot.heatmap(weights.memory[-1][0], written, list(text))
 
 # %% [markdown]
-# Nobody told the model which character goes with which word. And yet it looks at each digit while it writes that digit's word, 千 lights up at "thousand", and in heads 1 and 4 百 lights up at "hundred".
+# Nobody told the model which character goes with which word. And yet heads 2 and 3 look at each digit while the model writes that digit's word. In all four heads 千 lights up at "thousand", and in heads 1 and 4 百 lights up at "hundred".
 #
 # But what if there is no 百 for "hundred" to look at?
 
@@ -282,7 +282,7 @@ for (name, layer), row in shares.items():
     print(f"   {numbers}  {names[name]}, layer {layer}")
 
 # %% [markdown]
-# You can remove most heads, one at a time, and hardly see a difference: the others seem to know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, or the decoder's second layer its look at the words so far, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
+# You can remove most heads, one at a time, and hardly see a difference: the others seem to know nearly the same. The last column is another matter. If either layer can't look at the source, or if the first layer can't look at the words written so far, the decoder is lost. If one of the encoder's layers loses its attention, or if the decoder's second layer can't look at the words so far, more than half of the translations are still right. Below, the trained model from this site is at work; switch its heads off by hand. Which numbers does it get wrong first?
 #
 # <div class="instrument" data-instrument="translator" data-button="Switch heads off" markdown>
 #
@@ -292,7 +292,7 @@ for (name, layer), row in shares.items():
 #
 # ## Without one part {#ablations}
 #
-# What are the causal mask, the positions, the scaling and the residual connections good for? Let's train without each of them. A single training proves little, so we train each from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 120 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it isn't causal.
+# What are the causal mask, the positions, the scaling and the residual connections good for? Guess which of them the model can best do without. Then let's train without each. A single training proves little, so we train each from three seeds; to keep the wait short, the model is a small one (one layer, width 32), the numbers have at most four digits, and a training takes 120 steps. First the mask: a hook, a function that PyTorch calls before the module, tells the decoder's self-attention that it isn't causal.
 
 # %%
 import torch.nn.functional as F
@@ -400,7 +400,7 @@ compare(no_scaling)
 show(no_scaling)
 
 # %% [markdown]
-# It learns, but more slowly: all three losses are above those of the untouched model, `results[no_scaling][0].min() > results[untouched][0].max()`. In this model $d_k$ is only 8, and training can make $W_q$ smaller to compensate; [the more dimensions, the more it matters](scaling.py#spread).
+# It learns, but more slowly: all three losses are above those of the untouched model, `results[no_scaling][0].min() > results[untouched][0].max()`. (The shares of right translations overlap, so they show no difference.) In this model $d_k$ is only 8, and training can make $W_q$ smaller to compensate; [the more dimensions, the more it matters](scaling.py#spread).
 #
 # Without residual connections, a sublayer outputs only its change, without its input:
 
@@ -418,7 +418,7 @@ compare(no_residual)
 show(no_residual)
 
 # %% [markdown]
-# All three seeds are behind, `results[no_residual][1].max() < results[untouched][1].min()`, although this model has only one layer. In deep stacks [much more depends on them](../chapters/layers.md#residual): without residual connections, what a character is has to pass through every sublayer on its way up, and so does the gradient on its way down.
+# All three seeds are behind, `results[no_residual][1].max() < results[untouched][1].min()`, although this model has only one layer. In deep stacks [much more depends on them](../chapters/layers.md#residual): without residual connections, all that the model knows of a character has to pass through every sublayer on its way up, and the gradient has to pass through every sublayer on its way down.
 #
 # ## Try it yourself {#try}
 #

@@ -36,7 +36,7 @@ words = [translator.TGT_TOKENS[token] for token in tgt[0]]
 print(words)
 
 # %% [markdown]
-# 写上 `need_weights=True`，就会得到三个列表，每层一个张量：`weights.encoder`、`weights.decoder`，以及交叉注意力的 `weights.memory`。每个张量里，一个头占一张表：`weights.encoder[0].shape == (1, 4, 5, 5)`。
+# 写上 `need_weights=True`，就会得到三个列表，每层一个张量：`weights.encoder`、`weights.decoder`，以及交叉注意力的 `weights.memory`。每个张量里，一个头占一张表：`weights.encoder[0].shape == (1, 4, 5, 5)`，轴依次是（文本，头，查询，键）。
 #
 # ## 编码器看原文 {#encoder}
 #
@@ -170,7 +170,7 @@ for (kind, layer), even in uniform.items():
     print(f"{row}   {even:6.2f}  {called[kind]}，第 {layer} 层")
 
 # %% [markdown]
-# 编码器四处张望，第一层尤其如此。交叉注意力只看一两个字：所有头里最集中的，是它第 2 层的第 3 个头，`min(entropy, key=entropy.get) == ("memory", 2, 3)`。在这个模型的三处注意力里，平均而言第二层都比第一层集中；这是一次训练的结果，换一个种子未必如此。
+# 最后一列是权重完全平分时的熵。编码器四处张望，第一层尤其如此。交叉注意力大多只看一两个字：所有头里最集中的，是它第 2 层的第 3 个头，`min(entropy, key=entropy.get) == ("memory", 2, 3)`。在这个模型的三处注意力里，平均而言第二层都比第一层集中；这是一次训练的结果，换一个种子未必如此。
 #
 # ## 哪些头可以拿掉？ {#remove}
 #
@@ -277,9 +277,9 @@ for d_k, share in wider.items():
     print(f"{16 * d_k:3} 个键，宽 {d_k:2}：{share:.2f}")
 
 # %% [markdown]
-# 一个值有四个数时，键多比键少更常碰上，`longer[64] > longer[8]`，何况每次只试了一个候选，就是最接近平分的那一个。但不能照搬到真实的模型上：值越宽，这样数出来的就越少，哪怕键也按比例增加，`wider[16] < wider[4]`。
+# 一个值有四个数时，键多比键少更常碰上，`longer[64] > longer[8]`，而且这些只是下限，因为每次只试了一个候选，就是最接近平分的那一个。但不能照搬到真实的模型上：值越宽，这样数出来的就越少，哪怕键也按比例增加，`wider[16] < wider[4]`。
 #
-# **权重只说头在看哪里，不说结果取决于哪里。** 在上面第 2 层的第 2 个头里，写 five 的查询和结束这个数的查询都看着“五”，`both[5, 3:, 4].min() == 0.99`。它们得到的是同一个值，写出的却是不同的词。
+# **权重只说头在看哪里，不说结果取决于哪里。** 在上面第 2 层的第 2 个头里，写 five 的查询和结束这个数的查询都看着“五”，`both[5, 3:, 4].min() == 0.99`。它们从这个头得到的几乎是同一个值，写出的却是不同的词。
 #
 # 结果取不取决于某个字，可以量出来：把这个字对解码器遮住，看写出的那个词的概率下降多少。左边是权重 $w$，对八个头取了平均；右边是下降的幅度 $\Delta P$。
 
@@ -313,16 +313,16 @@ plot.heatmap(
 )
 
 # %% [markdown]
-# 最大的那些数是一致的，但请比较小一些的。写 hundred 的查询看“二”，写 thirty 的查询看“十”，两者差不多：`weight[1, 0] == 0.22`，`weight[2, 3] == 0.25`。遮住“二”，hundred 不受影响；遮住“十”，thirty 就几乎没了：`drop[1, 0] < 0.001`，`drop[2, 3] > 0.99`。而结束这个数的那一行，看得最多的是“五”，`weight[4, 4] == 0.46`，却并不需要它：`drop[4, 4] < 0.001`。
+# 对写出的词来说，最大的那些数是一致的，但请比较小一些的。写 hundred 的查询看“二”，写 thirty 的查询看“十”，两者差不多：`weight[1, 0] == 0.22`，`weight[2, 3] == 0.25`。遮住“二”，hundred 几乎不受影响；遮住“十”，thirty 就几乎没了：`drop[1, 0] < 0.001`，`drop[2, 3] > 0.99`。而结束这个数的那一行，看得最多的是“五”，`weight[4, 4] == 0.46`，却并不需要它：`drop[4, 4] < 0.001`。
 #
-# 换成一百个数，按权重分组：
+# 换成一百个数。写出的词与原文的字，两两配成对，按权重分组；右边的列是每一组里，概率几乎不降的占多少，降了很多的占多少：
 
 # %%
 pairs = [torch.stack(weight_and_drop(one)).flatten(1) for one in texts[:100]]
 weight_of, drop_of = torch.cat(pairs, dim=1)
 
 # %%
-print("权重         对数   下降不到 0.01    下降 0.5 以上")
+print("权重       多少对   下降不到 0.01    下降 0.5 以上")
 for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
     here = drop_of[(weight_of >= low) & (weight_of < high)]
     none, much = (here < 0.01).double().mean(), (here > 0.5).double().mean()

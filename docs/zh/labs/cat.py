@@ -10,7 +10,7 @@
 #
 # - 把编的数和真的数放在一起；
 # - 一眼看遍全部 72 个头，找出几个说得清分工的头；
-# - 切掉那个占了各个词一半权重的词元；
+# - 切掉那个收走了一半权重的词元；
 # - 看 bank 在 river 旁边、在 money 旁边怎么变；
 # - 把头一个个拿掉，直到相似的句子不再相似——至少你会这么以为。
 #
@@ -58,7 +58,7 @@ for i, piece in enumerate(pieces):
     print(f"{piece:7}{made_up.get(i, ''):>7}{everyone[i]:11.2f}{single}")
 
 # %% [markdown]
-# cat 手里的权重，将近三分之二落在 `[CLS]`{.text} 上，`everyone[0] == 0.64`；sat 和 mat 拿到的，不比句首的 the 多：`everyone[sat] == 0.05`，`everyone[mat] == 0.05`，`everyone[1] == 0.07`。不过各个头做的事不一样，这只是它们的平均。确实有一个头，对 sat 的权重比编的 0.4 还大，也有一个头看着 mat：`seen[1, 8, cat, sat] == 0.60`，`seen[5, 3, cat, mat] == 0.59`。那么，在 72 个头里的两个头上，这个故事到底还是对的？先看看它们在别处做些什么。
+# cat 手里的权重，将近三分之二落在 `[CLS]`{.text} 上，`everyone[0] == 0.64`；sat 和 mat 拿到的，不比句首的 the 多：`everyone[sat] == 0.05`，`everyone[mat] == 0.05`，`everyone[1] == 0.07`。不过各个头做的事不一样，这只是它们的平均。确实有一个头，对 sat 的权重比编的 0.4 还大，也有一个头看着 mat：`seen[1, 8, cat, sat] == 0.60`，`seen[5, 3, cat, mat] == 0.59`。那么，在 72 个头里的两个头上，这个故事到底还是对的？先看看这样的头在别处做些什么。
 #
 # ## 一眼看遍 72 个头 {#heads}
 #
@@ -67,7 +67,7 @@ for i, piece in enumerate(pieces):
 # %%
 heads = [f"H{head}" for head in range(1, 13)]
 layers = [f"L{layer}" for layer in range(1, 7)]
-plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("H", "cat →"))
+plot.heatmap(seen[:, :, cat], heads, pieces, names=layers, axes=("头", "cat →"))
 
 # %% [markdown]
 # 从第二层到第五层，左边那一列颜色都深。第一层的 H3 全看着 the，也就是 cat 前面的那个词元。要知道哪些头真有习惯，而不是碰巧一次，就拿 20 个句子来量：每个词发问时，有多少权重落在 `[CLS]`{.text}、落在 `[SEP]`{.text}、落在左边的词元、落在右边的词元、落在自己、落在句中别处的同一个词上。
@@ -147,7 +147,7 @@ for other in others:
     print({words[i]: round(row[i].item(), 2) for i in top.tolist()}, row[words.index("sat")] < 0.1)
 
 # %% [markdown]
-# 下一个位置换成 quickly 或 that，sat 就几乎什么也得不到了。要是只看过第一个句子，你就会以为找到了一个专看动词的头。
+# 下一个位置换成 quickly 或 that，sat 得到的就不到 0.1：行末的 True 说的就是这个。要是只看过第一个句子，你就会以为找到了一个专看动词的头。
 #
 # `[SEP]`{.text} 和重复的词就没有这样的专职。没有哪个头把一半的权重给它们，各自最强的是 `share["[SEP]"].max() == 0.30` 和 `share["="].max() == 0.33`。`[CLS]`{.text} 就不同了。几乎每个头最爱做的，都是看它：在这张单子上，这是 `(torch.stack(list(share.values())).argmax(dim=0) == 0).sum() == 67` 个头最强的习惯；各个词给出的全部权重里，有一半落在 `[CLS]`{.text} 上，`share["[CLS]"].mean() == 0.50`。
 #
@@ -201,7 +201,7 @@ means = [sum(by[i] for i in range(1, 7)) / 6 for by in (zeroed, cut)]
 print(f"一个词    {means[0]:14.3f}{means[1]:11.3f}")
 
 # %% [markdown]
-# `[CLS]`{.text} 说了什么，几乎无所谓，`zeroed["[CLS]"] > 0.99`；词说了什么，关系大一些。但 `[CLS]`{.text} 在 softmax 里占的那个位置，比这里的什么都重要：一切掉，向量就偏离了原来的方向，`cut["[CLS]"] == 0.64`。本来没什么可取的头，现在不得不取点什么。所以，注意力汇上的权重大，不等于那里的内容重要；给训练时没有窗口的模型加滑动窗口，也不该把它丢掉（[留住第一个词元的窗口](../questions/practice.md#q57-sinks)）。
+# `[CLS]`{.text} 说了什么，几乎无所谓，`zeroed["[CLS]"] > 0.99`；词说了什么，关系大一些。但 `[CLS]`{.text} 在 softmax 里占的那个位置，比这里的什么都重要：一切掉，向量就偏离了原来的方向，`cut["[CLS]"] == 0.64`。原因多半是：本来没什么可取的头，现在不得不取点什么。所以，注意力汇上的权重大，不等于那里的内容重要；给训练时没有窗口的模型加滑动窗口，也不该把它丢掉（[留住第一个词元的窗口](../questions/practice.md#q57-sinks)）。
 #
 # ## bank 在 river 旁边，在 money 旁边 {#bank}
 #
@@ -255,7 +255,7 @@ for kind, each in looks.items():
     print(f"{kind}: {each.mean():.2f}; {', '.join(named)}")
 
 # %% [markdown]
-# 分号前面的数是所有头的平均。bank 是哪个意思，在它的向量里一清二楚；在权重里，river 那边看得出来，money 那边几乎看不出来，尽管向量把两边都学到了（[从权重里能读出什么](../questions/practice.md#q58-meaning)）。
+# 分号前面的数是所有头的平均。在这八个句子里，bank 是哪个意思，看它的向量一清二楚；在权重里，river 那边看得出来，money 那边几乎看不出来，尽管向量把两边都学到了（[从权重里能读出什么](../questions/practice.md#q58-meaning)）。
 #
 # ## 哪些头可以去掉？ {#remove}
 #
@@ -312,7 +312,7 @@ order = [every[i] for i in stays.argsort(descending=True).tolist()]
 after = {n: judge(vectors_without(*order[:n])) for n in range(0, 73, 12)}
 
 # %%
-plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("L", "H"), title="1 − cos")
+plot.heatmap(1 - stays.view(6, 12), layers, heads, axes=("层", "头"), title="1 − cos")
 
 # %% [markdown]
 # 这张图是拿掉一个头之后，向量转过了多少，取每对的第一句来平均。前五层几乎没有感觉：`1 - stays.view(6, 12)[:5].min() < 0.01`。最后一层的每个头，都比前面的头平均要紧好几倍，`(1 - stays.view(6, 12)[5]).min() > 4 * (1 - stays.view(6, 12)[:5]).mean()`，也许是因为后面没有层可以弥补了。现在把头真的一个个拿掉，最不要紧的先走：
@@ -367,7 +367,7 @@ print(f"所有句子里的词，名次的相关系数：{agreement:.2f}")
 #
 # ## 自己试试 {#try}
 #
-# - 把 `sentence` 改成“on the mat sat the cat”。猜一猜，这时 L2 H9 会从 cat 看向哪里？它多半会扑个空：下一个词元是 `[SEP]`{.text}。
+# - 把 `sentence` 改成“on the mat sat the cat”。猜一猜，这时 L2 H9 会从 cat 看向哪里？下一个词元是 `[SEP]`{.text}，所以你会看到：权重分给了它、`[CLS]`{.text} 和 cat 自己。可是 L6 H4 照样看着 mat，不管它在哪里：一行权重引人注目，不都是因为位置。
 # - 每次只在一层里切掉 `[CLS]`{.text}（像 `vectors_without` 那样自己调用各层）。在哪一层伤得最重？
 # - 比较你自己的句子：`python -m headwise.models.minilm similar "..." "..."`{.text}。你会发现，nobody came 和 everybody came 近得让人不放心。
 #

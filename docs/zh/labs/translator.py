@@ -162,7 +162,7 @@ written, weights = look(text)
 plot.heatmap(weights.memory[-1][0], written, list(text))
 
 # %% [markdown]
-# 没有人告诉过模型哪个字对哪个词。可是写一个数字时，它就看着那个数字；写 thousand 时“千”亮起来，写 hundred 时，第 1 个头和第 4 个头的“百”亮起来。
+# 没有人告诉过模型哪个字对哪个词。可是写一个数字时，第 2、3 个头就看着那个数字；写 thousand 时，四个头的“千”都亮起来；写 hundred 时，第 1 个头和第 4 个头的“百”亮起来。
 #
 # 如果 hundred 没有“百”可看呢？
 
@@ -292,7 +292,7 @@ for (name, layer), row in shares.items():
 #
 # ## 去掉一个部件 {#ablations}
 #
-# 因果掩码、位置、缩放、残差连接各有什么用？分别去掉它们来训练。一次训练说明不了什么，所以每种都从三个种子各训练一遍；为了不用等太久，模型换成小的（一层，宽 32），数也只到四位，每次 120 步。先看掩码：用一个钩子（PyTorch 在调用模块之前顺带运行的函数）告诉解码器的自注意力，它不是因果的。
+# 因果掩码、位置、缩放、残差连接各有什么用？先猜一猜，少了哪一样最不要紧，再分别去掉它们来训练。一次训练说明不了什么，所以每种都从三个种子各训练一遍；为了不用等太久，模型换成小的（一层，宽 32），数也只到四位，每次 120 步。先看掩码：用一个钩子（PyTorch 在调用模块之前顺带运行的函数）告诉解码器的自注意力，它不是因果的。
 
 # %%
 import torch.nn.functional as F
@@ -400,7 +400,7 @@ compare(no_scaling)
 show(no_scaling)
 
 # %% [markdown]
-# 也学得会，只是慢一些：三个损失都比原来的高，`results[no_scaling][0].min() > results[untouched][0].max()`。这里的 $d_k$ 只有 8，训练也能把 $W_q$ 调小一些；[维数越多，缩放越要紧](scaling.py#spread)。
+# 也学得会，只是慢一些：三个损失都比原来的高，`results[no_scaling][0].min() > results[untouched][0].max()`。（答对的比例互相交叠，看不出差别。）这里的 $d_k$ 只有 8，训练也能把 $W_q$ 调小一些；[维数越多，缩放越要紧](scaling.py#spread)。
 #
 # 去掉残差连接：子层只给出它的改动。
 
@@ -418,7 +418,7 @@ compare(no_residual)
 show(no_residual)
 
 # %% [markdown]
-# 三个种子都落在后面，`results[no_residual][1].max() < results[untouched][1].min()`，而这个模型才一层。叠得深了，[更是少不了它](../chapters/layers.md#residual)：没有残差连接，一个字是什么，只能经过每个子层传上去，梯度也只能这样传下来。
+# 三个种子都落在后面，`results[no_residual][1].max() < results[untouched][1].min()`，而这个模型才一层。叠得深了，[更是少不了它](../chapters/layers.md#residual)：没有残差连接，关于一个字的一切，都只能穿过每一个子层传上去，梯度也只能这样传下来。
 #
 # ## 自己试试 {#try}
 #

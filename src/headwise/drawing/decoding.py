@@ -68,7 +68,7 @@ def decoding(
         if len(work) > 6:
             raise ValueError(f"max_len: got {max_len}, expected at most 6: no more steps fit")
         tokens = [names.get(token, str(token)) for token in [bos, *written[0].tolist()]]
-        cell = 23.0 if len(work) < 6 else 20.5
+        cell = 24.5 if len(work) < 6 else 20.5
         title = words["with" if use_cache else "without"]
         sheet.text(left, 8, title, **BOLD)
         told = []

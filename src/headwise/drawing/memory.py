@@ -14,6 +14,7 @@ from headwise.drawing.sheet import BOLD, SMALL, WIDTH, Sheet, hue_of
 from headwise.drawing.words import choose, paragraph
 
 NARROWEST = 13.0  # the cell that still holds a number of two digits
+ROOMY = 17.0  # the cell that holds one with room to spare
 STEP = 17.0  # from one arrow to the one above it
 
 WORDS = {
@@ -91,7 +92,10 @@ def _strip(sheet: Sheet, top: float, one: _Laid, owners: Mapping[int, int]) -> f
             sheet.text((start + end) / 2, line - 7, f"dim {axis}: {step}", SMALL)
     for cell, number in enumerate(one.numbers):
         sheet.box(cell * width, y, width, 22.0, hue_of(owners[number]), rx=0, fill_opacity=0.3)
-        sheet.text((cell + 0.5) * width, y + 11, str(number), SMALL)
+        # Two digits are pressed together rather than touching those of the next cell.
+        tight = {"textLength": width - 4, "lengthAdjust": "spacingAndGlyphs"}
+        look = tight if number > 9 and width < ROOMY else {}
+        sheet.text((cell + 0.5) * width, y + 11, str(number), SMALL, **look)
     run = one.cells.size(-1) * width
     for indices in itertools.product(*map(range, one.cells.shape[:-1])):
         left = int(one.cells[indices][0]) * width

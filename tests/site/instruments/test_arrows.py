@@ -1,6 +1,7 @@
 """Arrows, dragged and moved as a person would; what they show is what the library computes."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -143,6 +144,12 @@ def drag(shown: Instrument, i: int, right: float, up: float, beside: float = 0) 
     mouse.move(x + right * unit, y - up * unit, steps=3)
     mouse.up()
     mouse.move(x, y)  # and goes away, without it
+
+
+def test_the_grid_has_a_line_for_each_whole_number(shown: Instrument) -> None:
+    path = shown.panel.locator(".grid").get_attribute("d") or ""
+    lines = [f"M{i} -5V5" for i in range(-5, 6)] + [f"M-5 {i}H5" for i in range(-5, 6)]
+    assert sorted(re.findall(r"M[^M]+", path)) == sorted(lines)
 
 
 def test_longer_key_outweighs_one_that_points_closer(shown: Instrument) -> None:

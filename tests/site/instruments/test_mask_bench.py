@@ -110,6 +110,42 @@ def test_masking_after_softmax_leaves_rows_that_do_not_sum_to_one(shown: Instrum
     expect(shown.panel.get_by_role("status")).to_contain_text(f"{off} rows don't sum to 1")
 
 
+@pytest.mark.parametrize(
+    ("side", "fill", "axis"),
+    [
+        ("left", "−1e9", "there"),
+        ("left", "−∞", "there"),
+        ("right", "−1e9", "forgotten (batch = heads)"),
+    ],
+)
+def test_it_counts_what_leaks_and_what_is_lost(
+    shown: Instrument, side: str, fill: str, axis: str
+) -> None:
+    choose(shown, "Padding on the", side)
+    choose(shown, "Filled with", fill)
+    choose(shown, "The mask's head axis", axis)
+    Q, K = inputs()
+    padding = masks.padding_mask(torch.tensor([6, 4]))
+    padding = padding.flip(-1) if side == "left" else padding
+    mask = masks.combine(padding, masks.causal_mask(6))
+    used = mask if axis == "there" else mask[:, 0].expand(2, 2, 6, 6)
+    filled = (Q @ K.transpose(-2, -1) / 2).masked_fill(~used, -1e9 if fill == "−1e9" else -math.inf)
+    weights, visible = filled.softmax(-1)[1, 0], mask[1, 0]
+    assert_shown(shown, weights)
+    gets = weights > 1e-6
+    leak, lost = int((gets & ~visible).sum()), int((~gets & visible).sum())
+    blind, nan = int((~visible.any(-1)).sum()), int(weights.isnan().any(-1).sum())
+    off = int(((weights.sum(-1) - 1).abs() > 1e-4).sum())
+    said = [
+        f"{nan} rows are NaN." if nan else "",
+        f"{leak} hidden keys get weight." if leak else "No hidden key gets any weight.",
+        f"{lost} visible keys get none." if lost and not nan else "",
+        f"{blind} queries may see nothing." if blind else "",
+        f"{off} rows don't sum to 1." if off else "" if nan else "Every row sums to 1.",
+    ]
+    expect(shown.panel.get_by_role("status")).to_have_text(" ".join(filter(None, said)))
+
+
 def test_window_is_causal(shown: Instrument) -> None:
     shown.panel.get_by_label("Causal").uncheck()
     slider = shown.panel.get_by_label("Window (0: none)")
