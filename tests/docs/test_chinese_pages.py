@@ -54,6 +54,7 @@ ALLOWED = {word for words in EXCEPTIONS for word in words.split()}
 
 # Pages whose outputs are not the page's own words, with the reason.
 QUOTING = {
+    "docs/zh/chapters/bpe.md": "pieces of English words, as they were learned from a text",
     "docs/zh/labs/price.py": "a model writes on from prompts, most of them English",
     "docs/zh/proseproof.md": "the block picks lines out of what proseproof reports",
 }
