@@ -41,6 +41,7 @@ HOMES = {
     "headwise.models.translator": "chapters/overview.md",  # what it is; a lab trains it
     "headwise.models.minilm": "chapters/attention.md",  # what it is; a lab looks at its heads
     "headwise.convert": "chapters/single_head.md",  # from one to the other; pytorch.md quotes it
+    "headwise.beam_search": "chapters/choosing.md",  # with an example
     "headwise.cache": "chapters/masks.md",  # while decoding
     "headwise.latent": "chapters/cache.md",  # beside the other ways to save
     "headwise.beam_search": "chapters/choosing.md",  # the last way to choose
