@@ -15,6 +15,8 @@ from headwise.drawing.from_matplotlib import Canvas, axes_at, canvas_of, from_ma
 from headwise.drawing.rounding import highest, two_decimals
 from headwise.drawing.words import choose, drawable, listed, titled
 
+PHONE = 385.0  # the width that a phone shrinks so little that words can still be read
+
 WORDS = {
     "en": {
         "weights": "Attention weights",
@@ -229,14 +231,17 @@ def _grid(
     said = [(at, name) for at, name in said if name]
     longest = max((_width(name) for _, name in said), default=0.0)
     room = min((there - here for (here, _), (there, _) in itertools.pairwise(said)), default=width)
-    slanted = longest > room
+    annotated = len(columns) <= 8
+    slanted, upright = longest > room and annotated, longest > room and not annotated
     widest = max(map(_width, rows))
     left = max(widest + 34, 0.7 * longest if slanted else 0)
     top = 30 if any(labels) else 10
-    deepest = 0.7 * longest + 12 if slanted else 24
+    deepest = 0.7 * longest + 12 if slanted else longest + 18 if upright else 24
     bottom = deepest + 28
-    annotated = len(columns) <= 8
     right = (0.0 if annotated else 55.0) + 10
+    if upright:  # such names need little room: a phone then shows them larger
+        cell_width = min(cell_width, max((PHONE - left - right) / len(columns), 13.0))
+        width, every_column = cell_width * len(columns), math.ceil(13 / cell_width)
     across = min(len(panels), max(1, int(780 // (left + width + right))))
     down = math.ceil(len(panels) / across)
     across = math.ceil(len(panels) / down)  # two and two rather than three and one
@@ -258,6 +263,9 @@ def _grid(
         if slanted:
             for label in axes.get_xticklabels():
                 label.set(rotation=45, ha="right", va="center", rotation_mode="anchor")
+        if upright:
+            for label in axes.get_xticklabels():
+                label.set(rotation=90)
         axes.set_yticks(range(0, len(rows), every_row), rows[::every_row])
         axes.tick_params(length=0)
         # Placed by our own measure: matplotlib's font takes Chinese for narrower than it is.
