@@ -26,13 +26,17 @@ def hashes(page: Page) -> Hashes:
 
 
 def read_lock(file: Path) -> dict[str, Hashes]:
-    """Hashes by `inner/path.md#anchor` and language."""
+    """Hashes by `inner/path.md#anchor` and language.
+
+    What is no entry, such as the marks of a merge, is passed over: confirming writes a clean file.
+    """
     lock: dict[str, Hashes] = {}
     if file.is_file():
         for line in file.read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
                 place, *sides = line.split()
-                lock[place] = dict(side.split("=", 1) for side in sides)
+                if "#" in place and all("=" in side for side in sides):
+                    lock[place] = dict(side.split("=", 1) for side in sides)
     return lock
 
 
@@ -115,6 +119,6 @@ def confirm(
     gone = [key for key in lock if key not in current]
     for key in gone:
         del lock[key]
-    if recorded or gone:
+    if recorded or gone or file.is_file():
         write_lock(file, lock)
     return sorted(recorded + gone)

@@ -129,6 +129,18 @@ def test_unknown_section_cannot_be_confirmed(agreed: Site) -> None:
     assert "no such section" in done.stderr
 
 
+def test_marks_of_a_merge_are_passed_over_and_go_when_one_confirms(agreed: Site) -> None:
+    lock = agreed.root / "docs/translations.lock"
+    clean = lock.read_text(encoding="utf-8")
+    head, *entries = clean.splitlines()
+    ours, theirs = entries[0], entries[0].replace("en=", "en=0")
+    marked = [head, "<<<<<<< HEAD", theirs, "=======", ours, ">>>>>>> 1234 main", *entries[1:]]
+    lock.write_text("\n".join([*marked, ""]), encoding="utf-8")
+    assert fresh(agreed) == []
+    assert agreed.run("proseproof", "confirm", "--all").returncode == 0
+    assert lock.read_text(encoding="utf-8") == clean
+
+
 def test_lock_entry_of_a_page_that_is_gone_is_caught(agreed: Site) -> None:
     for language in ("zh", "en"):
         (agreed.root / f"docs/{language}/x.md").unlink()
