@@ -203,3 +203,11 @@ def test_a_single_map_without_a_name_has_none() -> None:
 def test_names_that_are_not_as_many_as_the_maps_are_refused(names: list[str]) -> None:
     with pytest.raises(ValueError, match=f"names: got {len(names)}, expected 2"):
         plot.heatmap(MAPS, names=names)
+
+
+def test_long_names_of_many_columns_stand_upright_and_a_phone_shows_them() -> None:
+    names = [f"token {i}" for i in range(12)]
+    figure = plot.heatmap(torch.eye(12), names)
+    upright = re.findall(r"rotate\(-90\)[^>]*>([^<]*)</text>", figure.svg)
+    assert set(names) <= set(upright)
+    assert float(re.findall(r' width="([\d.]+)"', figure.svg)[0]) <= 385
