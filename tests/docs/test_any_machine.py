@@ -14,7 +14,7 @@ import pytest
 from prose_lines import FILES, ROOT
 
 HANGS = re.compile(
-    r"proseproof: figure|argmax|argmin|argsort|topk|\.sort\(|sorted\(|max\(|:\.\d?e\}"
+    r"proseproof: figure|argmax|argmin|argsort|topk|\.sort\(|sorted\(|(?<!soft)max\(|:\.\d?e\}"
 )
 PAGES = [path for path, text in FILES.items() if path.startswith("docs/en") and HANGS.search(text)]
 PAGES = [path for path in PAGES if path.endswith(".md")]

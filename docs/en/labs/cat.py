@@ -354,7 +354,7 @@ for i in range(8):
 print(f"words of all sentences, correlation of ranks: {agreement:.2f}")
 
 # %% [markdown]
-# Among words, the mean over all 72 heads is a good hint: the ranks agree, `agreement == 0.83`. But "sat" gets nearly as much weight as "cat" and has far less effect, `turned[2] / turned[3] > 6`. `[SEP]`{.text} gets more than a word does on average, `got[ends].mean() > got[of_words].mean()`, and hiding it does next to nothing, `turned[ends].mean() < 0.01`. `[CLS]`{.text} gets most of all and says next to nothing, as you saw. And a single head told a story about "sat" that one more word took apart.
+# Among words, the mean over all 72 heads is a good hint: the ranks agree, `agreement == 0.83`. But "sat" gets nearly as much weight as "cat" and has far less effect, `turned[2] / turned[3] > 6`. `[SEP]`{.text} gets more than a word does on average, `got[ends].mean() > got[of_words].mean()`, and hiding it does next to nothing, `turned[ends].mean() < 0.01`. `[CLS]`{.text} gets most of all, and hiding it turns the vector most. But that isn't for what it says, which is next to nothing, as you saw: it's the sink that's missing. And a single head told a story about "sat" that one more word took apart.
 #
 # What would explain something? Change the input, cut a key, zero a value, take a head out, and measure what comes out at the end, each time beside a control. [The lab on seeing attention](attention.py#explanation) does that with a model that translates.
 #

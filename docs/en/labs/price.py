@@ -235,7 +235,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# The right model says Paris, `answers["right"][0].startswith("Paris")`, and so does the one with RoPE in the wrong layout, `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. It also happens the other way round: not seeing itself was among the cheapest bugs, but that model can't name the capital, `not answers["not itself"][0].startswith("Paris")`. So neither a prompt nor the loss is enough by itself. A test that catches all of these compares numbers: the logits with those of a reference, text by text.
+# The right model says Paris, `answers["right"][0].startswith("Paris")`, and so does the one with RoPE in the wrong layout, `answers["layout"][0].startswith("Paris")`. If that prompt were your only test, you'd ship it. The bugs that begin when the model writes say Paris as well, `answers["first key"][0].startswith("Paris")`, because they read the prompt as they should; it's the tokens after it that go wrong. It also happens the other way round: not seeing itself was among the cheapest bugs, but that model can't name the capital, `not answers["not itself"][0].startswith("Paris")`. So neither a prompt nor the loss is enough by itself. A test that catches all of these compares numbers: the logits with those of a reference, text by text, on texts longer than any window, and with the tokens after the prompt read one by one.
 #
 # ## Try it {#try}
 #

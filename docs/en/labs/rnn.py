@@ -266,7 +266,7 @@ for kind, (short, long) in latest.items():
 #
 # ## The gradient, before training and after {#gradient}
 #
-# Back to the first task. How strongly does the answer depend on the marked token, near or far? The norm of the gradient tells us. Training makes all scores larger, and the gradients with them, so we take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
+# Back to the first task. How strongly does the answer depend on the marked token, near or far? The norm of the gradient tells us. Training makes the logits larger, and the gradients with them, so we take each model's nearest part as 1 and compare only near and far. First for models that have not been trained:
 
 # %%
 def felt(model, n, parts):

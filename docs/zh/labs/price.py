@@ -235,7 +235,7 @@ for bug, (paris, hot, sun, hello) in answers.items():
     print(f"    {paris} | {hot} | {sun} | {hello}")
 
 # %% [markdown]
-# 正确的模型会说 Paris，`answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样，`answers["layout"][0].startswith("Paris")`。要是你只拿这一个提示来测，这个错误就混过去，跟着上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。反过来的情形也有：看不到自己，是代价最小的错误之一，可是那个模型说不出首都，`not answers["not itself"][0].startswith("Paris")`。所以光看一个提示不够，光看损失也不够。这些错误都抓得住的测试，要比较数值：一段一段文本地，拿 logits 跟参考实现比。
+# 正确的模型会说 Paris，`answers["right"][0].startswith("Paris")`，RoPE 排列方式错了的模型也一样，`answers["layout"][0].startswith("Paris")`。要是你只拿这一个提示来测，这个错误就混过去，跟着上线了。往下写时才出现的错误，也会先说 Paris，`answers["first key"][0].startswith("Paris")`，因为提示它们读得没错，错的是后面的词元。反过来的情形也有：看不到自己，是代价最小的错误之一，可是那个模型说不出首都，`not answers["not itself"][0].startswith("Paris")`。所以光看一个提示不够，光看损失也不够。这些错误都抓得住的测试，要比较数值：一段一段文本地，拿 logits 跟参考实现比；文本要比窗口长，提示之后的词元要逐个读入。
 #
 # ## 动手试试 {#try}
 #
